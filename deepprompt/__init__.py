@@ -1,0 +1,93 @@
+"""Build the prompts of agent runtimes so that they are right, byte for byte, turn after turn.
+
+Every public name is imported from the module that defines it when it is first used, so that a process pays
+only for what it needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from deepprompt.catalog import Catalog as Catalog
+    from deepprompt.catalog import bundled as bundled
+    from deepprompt.catalog import from_folder as from_folder
+    from deepprompt.catalog import from_package as from_package
+    from deepprompt.checks.tokens import estimate_tokens as estimate_tokens
+    from deepprompt.errors import AssetError as AssetError
+    from deepprompt.errors import DeepPromptError as DeepPromptError
+    from deepprompt.errors import PaceError as PaceError
+    from deepprompt.errors import SkillError as SkillError
+    from deepprompt.errors import SourceError as SourceError
+    from deepprompt.errors import ToolError as ToolError
+    from deepprompt.errors import UnknownPartError as UnknownPartError
+    from deepprompt.prompt import Note as Note
+    from deepprompt.prompt import Pace as Pace
+    from deepprompt.prompt import Part as Part
+    from deepprompt.prompt import Prompt as Prompt
+    from deepprompt.sources.git import GitSnapshot as GitSnapshot
+    from deepprompt.sources.git import read_git as read_git
+    from deepprompt.sources.instructions import InstructionFile as InstructionFile
+    from deepprompt.sources.instructions import load_instruction_files as load_instruction_files
+    from deepprompt.sources.project import ProjectContext as ProjectContext
+    from deepprompt.sources.project import discover_project_context as discover_project_context
+    from deepprompt.sources.project import render_project_context as render_project_context
+    from deepprompt.sources.skills import SkillStore as SkillStore
+    from deepprompt.sources.skills import load_skills as load_skills
+    from deepprompt.systems.builder import BASE_PROMPT_V1 as BASE_PROMPT_V1
+    from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY as DYNAMIC_CONTEXT_BOUNDARY
+    from deepprompt.systems.builder import SystemPromptBuilder as SystemPromptBuilder
+    from deepprompt.systems.builder import inject_recalled as inject_recalled
+    from deepprompt.tools import Fingerprint as Fingerprint
+    from deepprompt.tools import fingerprint as fingerprint
+
+_MODULES = {
+    "AssetError": "deepprompt.errors",
+    "BASE_PROMPT_V1": "deepprompt.systems.builder",
+    "Catalog": "deepprompt.catalog",
+    "DYNAMIC_CONTEXT_BOUNDARY": "deepprompt.systems.builder",
+    "DeepPromptError": "deepprompt.errors",
+    "Fingerprint": "deepprompt.tools",
+    "GitSnapshot": "deepprompt.sources.git",
+    "InstructionFile": "deepprompt.sources.instructions",
+    "Note": "deepprompt.prompt",
+    "Pace": "deepprompt.prompt",
+    "PaceError": "deepprompt.errors",
+    "Part": "deepprompt.prompt",
+    "ProjectContext": "deepprompt.sources.project",
+    "Prompt": "deepprompt.prompt",
+    "SkillError": "deepprompt.errors",
+    "SkillStore": "deepprompt.sources.skills",
+    "SourceError": "deepprompt.errors",
+    "SystemPromptBuilder": "deepprompt.systems.builder",
+    "ToolError": "deepprompt.errors",
+    "UnknownPartError": "deepprompt.errors",
+    "bundled": "deepprompt.catalog",
+    "discover_project_context": "deepprompt.sources.project",
+    "estimate_tokens": "deepprompt.checks.tokens",
+    "fingerprint": "deepprompt.tools",
+    "from_folder": "deepprompt.catalog",
+    "from_package": "deepprompt.catalog",
+    "inject_recalled": "deepprompt.systems.builder",
+    "load_instruction_files": "deepprompt.sources.instructions",
+    "load_skills": "deepprompt.sources.skills",
+    "read_git": "deepprompt.sources.git",
+    "render_project_context": "deepprompt.sources.project",
+}
+
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})

@@ -1,0 +1,235 @@
+"""Prompt parts by family, version and name: the bundled ones, and other people's from a folder or a package.
+
+Laid out as `<family>/<version>/<part>.md` with the family's `preset.table` beside the parts. The bytes of a
+file are the bytes that are sent. A `MANIFEST` (one line a file: SHA-256, size, path) is checked over bytes
+whenever a file is loaded, so an altered, half-upgraded or CRLF-converted part is an error, never a prompt. The
+bundled catalogue always has one; in other people's it is optional.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from deepprompt.errors import AssetError, FileRefusedError, UnknownPartError
+from deepprompt.prompt import Pace, Part
+from deepprompt.sources.files import read_below
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+MANIFEST = "MANIFEST"
+PRESET = "preset.table"
+SUFFIX = ".md"
+
+_PART_LIMIT = 1 << 24
+_ASK = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)(?:@(\S+)|\s*((?:[~=!<>]=?|===).*))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a preset table: a part, how often it may change, and when it is in the prompt."""
+
+    part: str
+    pace: Pace
+    condition: str
+
+
+class Catalog:
+    """Parts that can be asked for by family, version and name. Made by `bundled`, `from_folder`, `from_package`."""
+
+    def __init__(self, label: str, read: Callable[[str], bytes], paths: Iterable[str] | None = None) -> None:
+        self.label = label
+        self._read = read
+        self._manifest: dict[str, tuple[str, int]] | None = None
+        self._paths = sorted(paths or ())
+        if paths is None or MANIFEST in self._paths:
+            self._manifest = parse_manifest(read(MANIFEST).decode(), label)
+            self._paths = sorted(self._manifest)
+
+    def families(self) -> list[str]:
+        """Return the names of all families, sorted."""
+        return sorted({path.split("/")[0] for path in self._paths if path.count("/") == 2})
+
+    def versions(self, family: str) -> list[str]:
+        """Return the versions of a family, oldest first."""
+        found = {path.split("/")[1] for path in self._paths if path.count("/") == 2 and path.startswith(f"{family}/")}
+        if not found:
+            raise UnknownPartError(
+                f"{self.label} has no family {family!r}; there are: {', '.join(self.families()) or 'none'}"
+            )
+        return sorted(found) if len(found) == 1 else sorted(found, key=_version_key)
+
+    def resolve(self, ask: str) -> tuple[str, str]:
+        """Return family and version for `family`, `family@1.0.0` or a specifier such as `family~=1.0`.
+
+        A family alone, or a specifier that several versions meet, means the newest of them.
+        """
+        match = _ASK.fullmatch(ask.strip())
+        if match is None:
+            raise UnknownPartError(f"cannot read {ask!r}; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION")
+        family, exact, specifier = match.groups()
+        versions = self.versions(family)
+        if exact in versions:
+            return family, exact
+        try:
+            meeting = versions if not (exact or specifier) else _meeting(versions, specifier or f"=={exact}")
+        except ValueError as error:
+            raise UnknownPartError(f"cannot read {ask!r}: {error}") from None
+        if not meeting:
+            raise UnknownPartError(f"no version of {family} is {exact or specifier}; there are: {', '.join(versions)}")
+        return family, meeting[-1]
+
+    def table(self, family: str, version: str) -> list[Row]:
+        """Return a version's preset table: its parts in order."""
+        path = f"{family}/{version}/{PRESET}"
+        rows = []
+        for number, line in enumerate(self._load(path).decode().split("\n"), 1):
+            columns = line.partition("#")[0].split()
+            if not columns:
+                continue
+            if len(columns) != 3 or columns[1].upper() not in Pace.__members__:
+                paces = ", ".join(pace.name.lower() for pace in Pace)
+                raise AssetError(f"{self.label}: {path}:{number}: a row is PART PACE CONDITION, with a pace of {paces}")
+            rows.append(Row(columns[0], Pace[columns[1].upper()], columns[2]))
+        return rows
+
+    def text(self, family: str, version: str, part: str) -> str:
+        """Return the exact text of a part."""
+        path = f"{family}/{version}/{part}{SUFFIX}"
+        try:
+            return self._load(path).decode()
+        except UnicodeDecodeError as error:
+            raise AssetError(f"{self.label}: {path}: not UTF-8 at byte {error.start}") from None
+
+    def parts(self, ask: str, condition: str = "always") -> tuple[Part, ...]:
+        """Return the parts of a version whose condition is the given one, in the order of its table."""
+        family, version = self.resolve(ask)
+        return tuple(
+            Part(
+                row.part,
+                self.text(family, version, row.part),
+                row.pace,
+                self.origin(family, version, row.part),
+            )
+            for row in self.table(family, version)
+            if row.condition == condition
+        )
+
+    def origin(self, family: str, version: str, part: str) -> str:
+        """Return what a part's origin says of a part of this catalogue."""
+        return f"{self.label}:{family}/{version}/{part}{SUFFIX}"
+
+    def _load(self, path: str) -> bytes:
+        """Return a file's bytes, checked against the manifest."""
+        if path not in self._paths:
+            raise UnknownPartError(f"{self.label} has no {path}; {self._nearby(path)}")
+        try:
+            data = self._read(path)
+        except (OSError, FileRefusedError) as error:
+            raise AssetError(f"{self.label}: {path} cannot be read ({error}); is the installation complete?") from None
+        if self._manifest is not None:
+            digest, size = self._manifest[path]
+            if len(data) != size or sha256(data).hexdigest() != digest:
+                raise AssetError(f"{self.label}: {path} {_damage(data, digest)}")
+        return data
+
+    def _nearby(self, path: str) -> str:
+        folder = path.rpartition("/")[0] + "/"
+        names = [other.removeprefix(folder) for other in self._paths if other.startswith(folder)]
+        return f"{folder} has: {', '.join(names)}" if names else f"families: {', '.join(self.families()) or 'none'}"
+
+
+_bundled: Catalog | None = None
+
+
+def bundled() -> Catalog:
+    """Return the catalogue that is part of this package."""
+    global _bundled
+    if _bundled is None:
+        import deepprompt
+
+        # The loader that found the package reads its data too, from a folder or from a zip, without an import.
+        loader = deepprompt.__spec__.loader
+        assets = os.path.join(os.path.dirname(deepprompt.__file__), "assets")
+        _bundled = Catalog("deepprompt", lambda path: loader.get_data(os.path.join(assets, *path.split("/"))))  # type: ignore[union-attr]
+    return _bundled
+
+
+def from_folder(folder: str | os.PathLike[str]) -> Catalog:
+    """Return the catalogue in a folder laid out like `deepprompt/assets`."""
+    root = os.fspath(folder)
+    if not os.path.isdir(root):
+        raise AssetError(f"no folder of parts at {root!r}")
+    paths = []
+    for path, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        below = os.path.relpath(path, root).replace(os.sep, "/")
+        paths += [name if below == "." else f"{below}/{name}" for name in files]
+    return Catalog(root, lambda path: read_below(root, path, _PART_LIMIT, lambda _: None).data, paths)
+
+
+def from_package(package: str, folder: str = "assets") -> Catalog:
+    """Return the catalogue in a folder of an installed package."""
+    from importlib_resources import files
+
+    try:
+        root = files(package).joinpath(folder)
+    except ModuleNotFoundError:
+        raise AssetError(f"no installed package named {package!r}") from None
+    if not root.is_dir():
+        raise AssetError(f"package {package!r} has no folder {folder!r} with parts")
+    paths = [
+        f"{family.name}/{version.name}/{file.name}"
+        for family in root.iterdir() if family.is_dir()
+        for version in family.iterdir() if version.is_dir()
+        for file in version.iterdir() if file.is_file()
+    ]  # fmt: skip
+    if root.joinpath(MANIFEST).is_file():
+        paths.append(MANIFEST)
+    return Catalog(package, lambda path: root.joinpath(*path.split("/")).read_bytes(), paths)
+
+
+def parse_manifest(text: str, label: str) -> dict[str, tuple[str, int]]:
+    """Return path to digest and size for each line of a manifest."""
+    entries = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line:
+            continue
+        columns = line.split(" ", 2)
+        if len(columns) != 3 or not re.fullmatch("[0-9a-f]{64}", columns[0]) or not columns[1].isdecimal():
+            raise AssetError(f"{label}: {MANIFEST}:{number}: a line is SHA256 SIZE PATH")
+        entries[columns[2]] = (columns[0], int(columns[1]))
+    return entries
+
+
+def manifest_text(files: dict[str, bytes]) -> str:
+    """Return the manifest of some files, sorted by path."""
+    return "".join(f"{sha256(data).hexdigest()} {len(data)} {path}\n" for path, data in sorted(files.items()))
+
+
+def _damage(data: bytes, digest: str) -> str:
+    """Say what has probably happened to a file that is not what its manifest says."""
+    if sha256(data.replace(b"\r\n", b"\n")).hexdigest() == digest:
+        return "has had its line ends converted to CRLF; check it out with `-text` in .gitattributes, or reinstall"
+    found = sha256(data).hexdigest()
+    return f"was altered: its SHA-256 is {found}, {MANIFEST} says {digest}; reinstall, or release a new version"
+
+
+def _version_key(version: str) -> Version:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(version)
+    except InvalidVersion:
+        raise AssetError(f"{version!r} is not a version; name the folder as PEP 440 has it, such as 1.0.0") from None
+
+
+def _meeting(versions: list[str], specifier: str) -> list[str]:
+    from packaging.specifiers import SpecifierSet
+
+    return [version for version in versions if SpecifierSet(specifier).contains(version, prereleases=True)]

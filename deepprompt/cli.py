@@ -1,0 +1,71 @@
+"""The command line: which commands there are, and how any of them ends.
+
+Exit 0 is fine, 1 a finding or a failure, 2 wrong usage. The result alone goes to standard output, everything
+else to standard error, and an error of the input is one line, never a traceback. What a command does is in
+`deepprompt.commands`, in the module of its name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from deepprompt import __version__
+from deepprompt.errors import DeepPromptError
+
+COMMANDS = {
+    "build": "print the system prompt for a folder",
+    "versions": "list the families of prompt parts and their versions",
+    "diff": "show what changed between two versions of a family",
+}
+
+_PIPE_CLOSED = 128 + 13  # as a shell reports a program that SIGPIPE ended
+_INTERRUPTED = 128 + 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        options = _parser(arguments).parse_args(arguments)
+        code: int = options.run(options)
+        sys.stdout.flush()
+        return code
+    except DeepPromptError as error:
+        _say(f"deepprompt: {error}")
+        return 1
+    except BrokenPipeError:
+        # The reader has what it wanted. Python would try to flush once more at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _PIPE_CLOSED
+    except OSError as error:
+        _say(f"deepprompt: {error.filename or 'output'}: {error.strerror or error}")
+        return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _say(message: str) -> None:
+    one_line = " ".join(message.split("\n"))
+    print(one_line.encode(errors="backslashreplace").decode(), file=sys.stderr)
+
+
+def _parser(arguments: list[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="deepprompt",
+        description="Build the prompts of agent runtimes so that they are right, byte for byte, turn after turn.",
+        epilog="Run 'deepprompt COMMAND --help' for the options of a command.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"deepprompt {__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        command = subparsers.add_parser(name, help=summary, description=summary.capitalize() + ".", allow_abbrev=False)
+        if name in arguments:  # only the command that is run pays for its imports
+            module = import_module(f"deepprompt.commands.{name}")
+            module.configure(command)
+            command.set_defaults(run=module.run)
+    return parser

@@ -1,0 +1,160 @@
+"""`deepprompt build`: gather what there is to know about a folder, build its system prompt, print it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+
+from deepprompt.catalog import Catalog, bundled, from_folder
+from deepprompt.checks.tokens import estimate_tokens
+from deepprompt.commands.output import say_notes, write, write_json
+from deepprompt.errors import SourceError
+from deepprompt.prompt import Note, Pace, Part, Prompt, sha256_hex
+from deepprompt.sources.instructions import load_instruction_files
+from deepprompt.sources.project import ProjectContext, discover_project_context
+from deepprompt.sources.skills import load_skills
+from deepprompt.sources.text import unify_line_ends
+from deepprompt.systems.builder import SystemPromptBuilder
+
+_OWN_FILE_LIMIT = 1 << 26
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `build`."""
+    parser.epilog = (
+        "The prompt alone goes to standard output; what was skipped, refused or cut goes to standard error. "
+        "Exit 0: built; 1: could not be built; 2: wrong usage."
+    )
+    where = parser.add_argument_group("where to look")
+    where.add_argument("--cwd", metavar="DIR", default="", help="the project's folder (default: the current one)")
+    where.add_argument(
+        "--home", metavar="DIR", help="the user's folder, searched second (default: yours; '' searches none)"
+    )
+    where.add_argument("--no-git", action="store_true", help="leave out branch, status and diff")
+    where.add_argument("--no-project", action="store_true", help="leave out everything after the boundary")
+    base = parser.add_argument_group("what it is made of")
+    only = base.add_mutually_exclusive_group()
+    only.add_argument(
+        "--base",
+        metavar="VERSION",
+        help="a bundled base prompt: 1.0.0, ~=1.0, or FAMILY@VERSION (default: 1.0.0)",
+    )
+    only.add_argument("--base-file", metavar="FILE", help="your own base prompt in place of the bundled one")
+    only.add_argument("--custom-file", metavar="FILE", help="your own whole prompt: printed as it is, nothing added")
+    base.add_argument("--parts", metavar="DIR", help="a folder of parts to take --base from, laid out like ours")
+    base.add_argument(
+        "--append", metavar="TEXT", action="append", default=[], help="text for the end of the static prefix"
+    )
+    base.add_argument(
+        "--append-file",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="the same from a file, after --append",
+    )
+    out = parser.add_argument_group("what to print")
+    out.add_argument("--prefix-only", action="store_true", help="only the static prefix, up to the boundary")
+    out.add_argument("--json", action="store_true", help="text, parts, hashes and notes as JSON")
+    out.add_argument("--out", metavar="FILE", default="", help="write to a file, all at once, not to standard output")
+    out.add_argument("--quiet", action="store_true", help="say nothing on standard error about skipped or cut input")
+    parser.set_defaults(usage_error=parser.error)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Build the prompt and print it."""
+    if options.custom_file and (options.append or options.append_file):
+        options.usage_error("--custom-file is printed as it is: --append and --append-file cannot add to it")
+    if options.parts and not options.base:
+        options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
+    prompt = _custom_prompt(options.custom_file) if options.custom_file else _compose(options)
+    if not options.quiet and not options.json:
+        say_notes(prompt.notes)
+    if options.json:
+        write_json(_report(prompt, options.prefix_only), options.out)
+    else:
+        write(prompt.static_prefix if options.prefix_only else prompt.text, options.out)
+    return 0
+
+
+def _compose(options: argparse.Namespace) -> Prompt:
+    cwd = os.path.abspath(options.cwd) if options.cwd else os.getcwd()
+    if not os.path.isdir(cwd):
+        raise SourceError(f"--cwd {options.cwd}: not a folder")
+    home = os.path.expanduser("~") if options.home is None else options.home
+    home = os.path.abspath(home) if home else ""
+    skills = load_skills(cwd, home)
+    project, git_notes = (None, ()) if options.no_project else _project(cwd, options.no_git)
+    builder = SystemPromptBuilder(
+        static_base=_own_text(options.base_file) if options.base_file else "",
+        base_parts=_base_parts(options.base, options.parts),
+        instructions=load_instruction_files(cwd, home),
+        skill_directory=skills.index_text(),
+        project=project,
+        append="\n\n".join([*options.append, *map(_own_text, options.append_file)]),
+    )
+    prompt = builder.compose()
+    return dataclasses.replace(prompt, notes=(*prompt.notes, *skills.notes, *git_notes))
+
+
+def _project(cwd: str, no_git: bool) -> tuple[ProjectContext, tuple[Note, ...]]:
+    project = discover_project_context(cwd)
+    if no_git:
+        return project, ()
+    from deepprompt.sources.git import read_git
+
+    git = read_git(cwd)
+    project = dataclasses.replace(project, active_branch=git.active_branch, git_status=git.status, git_diff=git.diff)
+    return project, git.notes
+
+
+def _base_parts(ask: str | None, folder: str | None) -> tuple[Part, ...]:
+    catalog: Catalog = from_folder(folder) if folder else bundled()
+    if not ask:
+        return ()
+    if not ask[0].isalpha():  # a version or a specifier alone is one of the family `base`
+        ask = f"base@{ask}" if ask[0].isdigit() else f"base{ask}"
+    return catalog.parts(ask)
+
+
+def _own_text(path: str) -> str:
+    """Return the text of a file that the user named: theirs, so taken as it is but for BOM and line ends."""
+    with open(path, "rb") as file:
+        data = file.read(_OWN_FILE_LIMIT + 1)
+    if len(data) > _OWN_FILE_LIMIT:
+        raise SourceError(f"{path}: larger than {_OWN_FILE_LIMIT} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+    if not text:
+        raise SourceError(f"{path}: is empty")
+    return unify_line_ends(text)
+
+
+def _custom_prompt(path: str) -> Prompt:
+    return Prompt((Part("custom", _own_text(path), Pace.PROJECT, f"file:{path}"),))
+
+
+def _report(prompt: Prompt, prefix_only: bool) -> dict[str, object]:
+    return {
+        "text": prompt.static_prefix if prefix_only else prompt.text,
+        "sha256": prompt.sha256,
+        "prefix_sha256": prompt.prefix_sha256,
+        "bytes": len(prompt.text.encode()),
+        "prefix_bytes": len(prompt.static_prefix.encode()),
+        "tokens": estimate_tokens(prompt.text),
+        "prefix_tokens": estimate_tokens(prompt.static_prefix),
+        "parts": [
+            {
+                "name": part.name,
+                "pace": part.pace.name.lower(),
+                "origin": part.origin,
+                "bytes": len(part.text.encode()),
+                "tokens": estimate_tokens(part.text),
+                "sha256": sha256_hex(part.text),
+            }
+            for part in prompt.parts
+        ],
+        "notes": [dataclasses.asdict(note) for note in prompt.notes],
+    }

@@ -1,0 +1,51 @@
+"""The errors of deepprompt: one tree, so that a runtime can catch all of them with one name.
+
+    DeepPromptError
+    ├── AssetError            a prompt part is missing, altered, or laid out wrongly
+    │   └── UnknownPartError  no family, version or part of that name; the message lists what there is
+    ├── SourceError           a folder, file or argument that input should come from cannot be used
+    │   └── FileRefusedError  one file may not or cannot be read; `kind` says which of the two
+    ├── SkillError            no skill of that name, or its body can no longer be read
+    ├── PaceError             a part that changes often stands before one that changes seldom
+    └── ToolError             a tool definition has no name or is not JSON
+
+Every message says what is wrong, where, and what to do or what was available.
+"""
+
+from __future__ import annotations
+
+
+class DeepPromptError(Exception):
+    """Anything that deepprompt refuses to do."""
+
+
+class AssetError(DeepPromptError):
+    """A prompt part is missing, altered, or laid out wrongly."""
+
+
+class UnknownPartError(AssetError):
+    """No family, version or part of that name."""
+
+
+class SourceError(DeepPromptError):
+    """A folder, file or argument that input should come from cannot be used."""
+
+
+class FileRefusedError(SourceError):
+    """One file below a root may not (`refused`), cannot (`unreadable`) or need not (`missing`) be read."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
+class SkillError(DeepPromptError):
+    """No skill of that name, or its body can no longer be read."""
+
+
+class PaceError(DeepPromptError):
+    """A part that changes often stands before one that changes seldom."""
+
+
+class ToolError(DeepPromptError):
+    """A tool definition has no name or is not JSON."""

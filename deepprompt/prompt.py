@@ -1,0 +1,160 @@
+"""The values that everything here speaks in: `Part`, `Pace`, `Prompt`, and the `Note`s that report on them.
+
+A prompt is an ordered list of parts, slow to fast. Joining the texts of its parts, with nothing in between,
+gives the prompt's text: a part carries its own separators, so whoever makes a part writes every byte of it.
+Nothing here reads a file, a clock or the environment, and nothing here knows where a part came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+from deepprompt.errors import PaceError
+
+BOUNDARY_PART = "boundary"
+"""The name of the part that, where a prompt has one, cuts it into static prefix and dynamic suffix."""
+
+
+class Pace(IntEnum):
+    """How often a part may change, slowest first."""
+
+    RELEASE = 0
+    """With a release of the wording."""
+    PROJECT = 1
+    """With the project: instruction files, skills, an agent's own configuration."""
+    SESSION = 2
+    """With the machine, the folder or the day."""
+    TURN = 3
+    """With every turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A named piece of a prompt: its exact text, how often it may change, and where it came from."""
+
+    name: str
+    text: str
+    pace: Pace
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One thing that a reader of the prompt should know: what was skipped, refused, cut or neutralised."""
+
+    kind: str
+    """`skipped`, `refused`, `cut`, `neutralised`, `replaced`, `kept` or `pace`."""
+    source: str
+    """The file, field or part that it is about."""
+    detail: str
+    offset: int | None = None
+    """The first place in the source's text, in code points, where one place can be named."""
+    count: int = 1
+
+    def __str__(self) -> str:
+        where = "" if self.offset is None else f" at {self.offset}"
+        times = "" if self.count == 1 else f" ({self.count} times)"
+        return f"{self.kind}: {self.source}{where}: {self.detail}{times}"
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Parts from slow to fast, the tools that a provider caches with them, and the notes about both.
+
+    `fixed_order` is for the systems whose specification fixes an order that puts a fast part early: there
+    the build stands and a note says what it costs. Anywhere else that is a `PaceError`.
+    """
+
+    parts: tuple[Part, ...]
+    tools: tuple[Mapping[str, object], ...] = ()
+    notes: tuple[Note, ...] = ()
+    fixed_order: bool = False
+
+    def __post_init__(self) -> None:
+        """Take any iterables, and hold the parts to their order."""
+        object.__setattr__(self, "parts", tuple(self.parts))
+        object.__setattr__(self, "tools", tuple(self.tools))
+        early = _fast_before_slow(self.parts)
+        notes = tuple(self.notes)
+        if early and not self.fixed_order:
+            fast, slow = early[0]
+            raise PaceError(
+                f"part {fast.name!r} (pace {fast.pace.name}) stands before part {slow.name!r} "
+                f"(pace {slow.pace.name}); put slow parts first, or every change of {fast.name!r} "
+                f"costs the cache of {slow.name!r}"
+            )
+        for fast, slow in early:
+            detail = f"{fast.pace.name} text here makes {slow.name!r} ({slow.pace.name}) change as often"
+            note = Note("pace", fast.name, detail)
+            if note not in notes:  # a copy made by dataclasses.replace carries it already
+                notes += (note,)
+        object.__setattr__(self, "notes", notes)
+
+    @cached_property
+    def text(self) -> str:
+        """The whole prompt."""
+        return "".join([part.text for part in self.parts])
+
+    @cached_property
+    def static_prefix(self) -> str:
+        """What may be cached: all before the boundary, or else before the first part of pace TURN."""
+        return "".join([part.text for part in self.parts[: self._static_parts]])
+
+    @cached_property
+    def dynamic_suffix(self) -> str:
+        """What changes: all after the boundary, or else from the first part of pace TURN on."""
+        start = self._static_parts
+        if start < len(self.parts) and self.parts[start].name == BOUNDARY_PART:
+            start += 1
+        return "".join([part.text for part in self.parts[start:]])
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the text's UTF-8 bytes, in hex."""
+        return sha256_hex(self.text)
+
+    @cached_property
+    def prefix_sha256(self) -> str:
+        """SHA-256 of the static prefix's UTF-8 bytes, in hex."""
+        return sha256_hex(self.static_prefix)
+
+    @property
+    def effective_paces(self) -> tuple[Pace, ...]:
+        """For each part the fastest pace up to and including it: what a prefix cache sees."""
+        paces: list[Pace] = []
+        for part in self.parts:
+            paces.append(part.pace if not paces else max(paces[-1], part.pace))
+        return tuple(paces)
+
+    @property
+    def _static_parts(self) -> int:
+        for index, part in enumerate(self.parts):
+            if part.name == BOUNDARY_PART:
+                return index
+        for index, part in enumerate(self.parts):
+            if part.pace is Pace.TURN:
+                return index
+        return len(self.parts)
+
+
+def sha256_hex(text: str) -> str:
+    """SHA-256 of a text's UTF-8 bytes, in hex."""
+    from hashlib import sha256
+
+    return sha256(text.encode()).hexdigest()
+
+
+def _fast_before_slow(parts: tuple[Part, ...]) -> list[tuple[Part, Part]]:
+    """Each part that is faster than a later one, with the slowest later one."""
+    pairs: list[tuple[Part, Part]] = []
+    slowest: Part | None = None
+    for part in reversed(parts):
+        if slowest is None or part.pace <= slowest.pace:
+            slowest = part
+        else:
+            pairs.append((part, slowest))
+    pairs.reverse()
+    return pairs

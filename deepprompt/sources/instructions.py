@@ -1,0 +1,83 @@
+"""Instruction files: a whitelist of names, looked up in the project and then in the home folder.
+
+Instructions are advice: what cannot or may not be read is skipped and noted, never an exception. CLAUDE.md
+belongs to another agent and is never loaded from here, under any name or through any link.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from deepprompt.errors import FileRefusedError, SourceError
+from deepprompt.prompt import Note
+from deepprompt.sources.files import clean_path, read_below, refuse_claude, search_roots, shown_path
+from deepprompt.sources.text import TRUNCATION_MARKER, cut, decode, reveal
+
+WHITELIST = ("DEEPSEEK.md", "AGENTS.md", ".deepseek/instructions.md")
+FILE_LIMIT = 4_000
+TOTAL_LIMIT = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionFile:
+    """A loaded instruction file: the path that the prompt shows, and its text as it will appear."""
+
+    path: str
+    content: str
+
+
+class InstructionFiles(list[InstructionFile]):
+    """The loaded files in order, and notes on what was skipped, refused or cut, and why."""
+
+    def __init__(self, files: Iterable[InstructionFile] = (), notes: Iterable[Note] = ()) -> None:
+        super().__init__(files)
+        self.notes = tuple(notes)
+
+
+def load_instruction_files(cwd: str | os.PathLike[str], home: str | os.PathLike[str] = "") -> InstructionFiles:
+    """Load the whitelisted files of `cwd`, then those of `home` whose base name is not loaded yet."""
+    cwd, home = os.fspath(cwd), os.fspath(home)
+    if not cwd:
+        raise SourceError("load_instruction_files: empty cwd; pass the project's folder")
+    files: list[InstructionFile] = []
+    notes: list[Note] = []
+    loaded: set[str] = set()
+    room = TOTAL_LIMIT
+    for root in search_roots(cwd, home):
+        for name in WHITELIST:
+            path = clean_path(os.path.join(root, name))
+            base = os.path.basename(name)
+            if base in loaded or room <= 0:
+                if os.path.lexists(path):
+                    full = f"the files before it fill the limit of {TOTAL_LIMIT} bytes"
+                    notes.append(Note("skipped", path, f"{base} is loaded already" if base in loaded else full))
+                continue
+            content = _load(root, name, path, min(FILE_LIMIT, room), notes)
+            if content is not None:
+                room -= len(content.encode())
+                loaded.add(base)
+                files.append(InstructionFile(shown_path(path, notes), content))
+    return InstructionFiles(files, notes)
+
+
+def _load(root: str, name: str, path: str, limit: int, notes: list[Note]) -> str | None:
+    """Return the text of one file as it will appear, or None with a note where there is nothing to show."""
+    try:
+        # Hidden characters grow when they are made visible and line ends shrink: twice the limit is enough.
+        data, more, _ = read_below(root, name, 2 * FILE_LIMIT, refuse_claude)
+    except FileRefusedError as error:
+        if error.kind != "missing":
+            notes.append(Note("refused" if error.kind == "refused" else "skipped", path, str(error)))
+        return None
+    text = reveal(decode(data, path, notes, complete=not more), path, notes)
+    if not text:
+        notes.append(Note("skipped", path, "it is empty"))
+        return None
+    content = cut(text, limit)
+    if more and content == text:  # the rest of the file was not read
+        content = text + TRUNCATION_MARKER
+    if content != text:
+        notes.append(Note("cut", path, f"longer than the {limit} bytes there is room for"))
+    return content

@@ -1,0 +1,273 @@
+"""Skills: folders with a SKILL.md, listed one line each in the static prefix, read in full only on demand.
+
+A line is `name | description | run_mode | hash12 | tools`. The hash is that of the body, so an edited body
+moves the prefix; the body itself and the path of its file never enter it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from deepprompt.errors import FileRefusedError, SkillError, SourceError
+from deepprompt.prompt import Note, sha256_hex
+from deepprompt.sources.files import clean_path, read_below, refuse_claude, search_roots
+from deepprompt.sources.text import decode, one_line, reveal, scrub, trim
+
+SCAN_FOLDERS = (".deepseek/skills", "skills", ".opencode/skills", ".claude/skills", ".agents/skills")
+SKILL_FILE = "SKILL.md"
+MOST_LEVELS = 8
+MOST_FOLDERS = 20_000
+FILE_LIMIT = 1 << 20
+YAML_LIMIT = 1 << 14
+NAME_LIMIT = 256
+DESCRIPTION_LIMIT = 80
+
+_RUN_MODE_KEYS = ("runas", "run_mode", "run-mode")
+_TOOLS_KEYS = ("allowed-tools", "allowed_tools", "allowedtools")
+_HEADING = re.compile(r"#[\t\f ]+(.*)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_LONE_PIPE = re.compile(r"(?<!\S)\|(?!\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """What the index says of a skill, and where its body can be read."""
+
+    name: str
+    description: str
+    run_mode: str
+    body_hash: str
+    tools: tuple[str, ...]
+    root: str
+    path: str
+
+    def index_line(self) -> str:
+        """Return the skill's line of the index."""
+        columns = (self.name, self.description, self.run_mode, self.body_hash[:12], ",".join(self.tools))
+        return " | ".join(columns) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class SkillChange:
+    """One difference between two stores: `added`, `removed`, `body_changed` or `metadata_changed`."""
+
+    kind: str
+    name: str
+
+
+class SkillStore:
+    """The skills that were found, sorted by name, with notes on what was skipped."""
+
+    def __init__(self, skills: Iterable[Skill] = (), notes: Iterable[Note] = ()) -> None:
+        self.skills = tuple(sorted(skills, key=lambda skill: (skill.name, skill.path)))
+        self.notes = tuple(notes)
+        self._by_name = {skill.name: skill for skill in self.skills}
+
+    def index_text(self) -> str:
+        """Return the skill directory for the static prefix, one line a skill."""
+        return "".join([skill.index_line() for skill in self.skills])
+
+    def version_hash(self) -> str:
+        """Return the SHA-256 of the index text, in hex."""
+        return sha256_hex(self.index_text())
+
+    def names(self) -> list[str]:
+        """Return the names, sorted."""
+        return list(self._by_name)
+
+    def body(self, name: str) -> str:
+        """Read the body of a skill from its file."""
+        skill = self._by_name.get(name)
+        if skill is None:
+            raise SkillError(f"no skill named {name!r}; there are: {', '.join(self.names()) or 'none'}")
+        try:
+            data, _, _ = read_below(skill.root, skill.path, FILE_LIMIT, _refuse_claude_but_skills)
+        except FileRefusedError as error:
+            raise SkillError(f"the body of skill {name!r} is gone: {skill.path}: {error}") from None
+        _, body = _split(decode(data, skill.path, []))
+        return reveal(trim(body), skill.path, [])
+
+    def diff(self, old: SkillStore | None) -> list[SkillChange]:
+        """Return what changed since `old`: this store's skills by name, then those that are gone."""
+        before = old._by_name if old else {}
+        changes = []
+        for skill in self.skills:
+            was = before.get(skill.name)
+            if was is None:
+                changes.append(SkillChange("added", skill.name))
+            elif was.body_hash != skill.body_hash:
+                changes.append(SkillChange("body_changed", skill.name))
+            elif was.index_line() != skill.index_line():
+                changes.append(SkillChange("metadata_changed", skill.name))
+        changes += [SkillChange("removed", name) for name in before if name not in self._by_name]
+        return changes
+
+
+def load_skills(cwd: str | os.PathLike[str], home: str | os.PathLike[str] = "") -> SkillStore:
+    """Find the skills of `cwd`, then those of `home` whose name is not taken yet."""
+    cwd, home = os.fspath(cwd), os.fspath(home)
+    if not cwd:
+        raise SourceError("load_skills: empty cwd; pass the project's folder")
+    found: dict[str, Skill] = {}
+    notes: list[Note] = []
+    for root in search_roots(cwd, home):
+        for folder in SCAN_FOLDERS:
+            for path in _skill_files(root, folder, notes):
+                skill = _load(root, path, notes)
+                if skill is None:
+                    continue
+                if skill.name in found:
+                    notes.append(Note("skipped", path, f"a skill named {skill.name!r} is listed already"))
+                else:
+                    found[skill.name] = skill
+    return SkillStore(found.values(), notes)
+
+
+def _skill_files(root: str, scan_folder: str, notes: list[Note]) -> Iterator[str]:
+    """Yield the SKILL.md files below a scan folder, as paths relative to the root, in the order of their names."""
+    todo = [(scan_folder, 0)]
+    visited = 0
+    while todo:
+        folder, level = todo.pop()
+        visited += 1
+        if visited > MOST_FOLDERS:
+            notes.append(Note("cut", scan_folder, f"more than {MOST_FOLDERS} folders; the rest is not searched"))
+            return
+        if _is_linked(root, folder):
+            notes.append(Note("skipped", folder, "a linked folder"))
+            continue
+        try:
+            with os.scandir(os.path.join(root, folder)) as listing:
+                entries = {}
+                for entry in listing:
+                    entries[entry.name] = entry.is_dir(follow_symlinks=False)
+                    if entry.is_symlink() and entry.name != SKILL_FILE:
+                        notes.append(
+                            Note("skipped", f"{folder}/{entry.name}", "a link; linked folders are not searched")
+                        )
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            notes.append(Note("skipped", folder, f"cannot be listed: {error.strerror}"))
+            continue
+        if entries.get(SKILL_FILE) is False:
+            yield f"{folder}/{SKILL_FILE}"
+        elif level < MOST_LEVELS:
+            below = sorted(name for name, is_folder in entries.items() if is_folder and name[0] != ".")
+            todo += [(f"{folder}/{name}", level + 1) for name in reversed(below)]
+
+
+def _is_linked(root: str, folder: str) -> bool:
+    """Whether a component of a folder below the root is a link."""
+    path = root
+    for name in folder.split("/"):
+        path = os.path.join(path, name)
+        if os.path.islink(path):
+            return True
+    return False
+
+
+def _refuse_claude_but_skills(path: str) -> str | None:
+    """Refuse what the instruction loader refuses, but for the one folder that other agents' skills live in."""
+    return refuse_claude(path.removeprefix(".claude/skills/"))
+
+
+def _load(root: str, path: str, notes: list[Note]) -> Skill | None:
+    try:
+        data, more, _ = read_below(root, path, FILE_LIMIT, _refuse_claude_but_skills)
+    except FileRefusedError as error:
+        notes.append(Note("refused" if error.kind == "refused" else "skipped", path, str(error)))
+        return None
+    if more:
+        notes.append(Note("refused", path, f"larger than {FILE_LIMIT} bytes"))
+        return None
+    text = decode(data, path, notes)
+    front, body = _split(text)
+    folder = os.path.basename(os.path.dirname(path)) or os.path.basename(clean_path(root))
+    name = _field(front.get("name", "") if front is not None else _first_heading(text), path, notes)
+    front = front or {}
+    return Skill(
+        name=(name or _field(folder, path, notes))[:NAME_LIMIT],
+        description=_field(trim(front.get("description", "")).partition("\n")[0], path, notes)[:DESCRIPTION_LIMIT],
+        run_mode=_field(_first_of(front, _RUN_MODE_KEYS), path, notes) or "direct",
+        body_hash=sha256_hex(trim(body)),
+        tools=tuple(
+            sorted(_field(tool, path, notes) for tool in _first_of(front, _TOOLS_KEYS).split(",") if trim(tool))
+        ),
+        root=root,
+        path=path,
+    )
+
+
+def _field(value: str, path: str, notes: list[Note]) -> str:
+    """Return a value as one column: on one line, nothing hidden, and no ` | ` that would start another."""
+    value = one_line(trim(reveal(scrub(value, path, notes), path, notes)), path, notes)
+    return _LONE_PIPE.sub(r"\\|", value)
+
+
+def _first_of(front: dict[str, str], keys: tuple[str, ...]) -> str:
+    return next((front[key] for key in keys if front.get(key)), "")
+
+
+def _split(text: str) -> tuple[dict[str, str] | None, str]:
+    """Return a skill file's front matter, None where it has none, and its body."""
+    if not text.startswith("---\n"):
+        return None, text
+    rest = text[4:]
+    end = rest.find("\n---\n")
+    if end >= 0:
+        return _front_matter(rest[:end]), rest[end + 5 :]
+    if rest.endswith("\n---"):
+        return _front_matter(rest[:-4]), ""
+    return None, text
+
+
+def _front_matter(text: str) -> dict[str, str]:
+    """Return keys in lower case with their values as strings; lists are joined by commas."""
+    parsed = None
+    if len(text) <= YAML_LIMIT:  # the parser takes long and deep nesting badly
+        import yaml
+
+        with suppress(yaml.YAMLError, RecursionError, ValueError):
+            parsed = yaml.load(text, Loader=yaml.BaseLoader)  # it makes strings, lists and dicts, nothing else
+    if not isinstance(parsed, dict):
+        return _plain_front_matter(text)
+    front = {}
+    for key, value in parsed.items():
+        if isinstance(value, list):
+            value = ",".join(item for item in value if isinstance(item, str))
+        if isinstance(key, str) and isinstance(value, str):
+            front[trim(key).lower()] = value
+    return front
+
+
+def _plain_front_matter(text: str) -> dict[str, str]:
+    """Read what is not YAML as `key: value` lines, a matching pair of quotes around a value stripped."""
+    front = {}
+    for line in text.split("\n"):
+        key, colon, value = line.partition(":")
+        value = trim(value)
+        if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+            value = value[1:-1]
+        if colon:
+            front[trim(key).lower()] = value
+    return front
+
+
+def _first_heading(text: str) -> str:
+    """Return the text of the first `# Heading` outside a code fence, or ""."""
+    fence = ""
+    for line in text.split("\n"):
+        if mark := _FENCE.match(line):
+            run = mark.group(1)
+            if not fence:
+                fence = run
+            elif run.startswith(fence) and not trim(line[mark.end() :]):
+                fence = ""
+        elif not fence and (heading := _HEADING.fullmatch(line)) and (title := trim(heading.group(1))):
+            return title
+    return ""

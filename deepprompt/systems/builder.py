@@ -1,0 +1,127 @@
+"""The cache-stable builder: static prefix, boundary, per-turn project context, in that exact order.
+
+What stands before the boundary is fixed when a builder is made and never moves; what stands after it is new
+each turn. Content can never forge the boundary: a look-alike in any of it gets a backslash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deepprompt.catalog import bundled
+from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
+from deepprompt.sources.instructions import InstructionFile
+from deepprompt.sources.project import ProjectContext, render_sections
+from deepprompt.sources.text import escape_boundary, is_blank, one_line, scrub
+
+DYNAMIC_CONTEXT_BOUNDARY = "\n=== DYNAMIC CONTEXT (per-turn, do not cache) ===\n"
+
+BASE_V1 = "base@1.0.0"
+
+BASE_PROMPT_V1: str
+"""The bundled base prompt, three sections joined by one newline. Its bytes never change: new wording is V2."""
+
+
+def __getattr__(name: str) -> str:
+    if name != "BASE_PROMPT_V1":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return "".join(part.text for part in _joined(bundled().parts(BASE_V1)))
+
+
+class SystemPromptBuilder:
+    """Builds the system prompt of one agent. `project` may be assigned anew each turn; the rest is fixed.
+
+    The base is `static_base`; or, when that is empty, `base_parts`, such as another version out of a catalogue;
+    or the bundled base prompt V1. `append` is text of the caller's own at the end of the static prefix.
+    """
+
+    __slots__ = ("_notes", "_parts", "_prefix", "project")
+
+    def __init__(
+        self,
+        static_base: str = "",
+        instructions: Iterable[InstructionFile] = (),
+        skill_directory: str = "",
+        project: ProjectContext | None = None,
+        *,
+        base_parts: Iterable[Part] = (),
+        append: str = "",
+    ) -> None:
+        notes: list[Note] = list(getattr(instructions, "notes", ()))
+        parts = _base_parts(static_base, tuple(base_parts), notes)
+        parts += _instruction_parts(list(instructions), notes)
+        parts += _skill_parts(skill_directory, notes)
+        if append:
+            text = "\n\n" + _kept(append, "append", notes)
+            parts.append(Part("append", text, Pace.PROJECT, "argument:append"))
+        parts.append(Part(BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Pace.TURN, "deepprompt"))
+        self._parts = tuple(parts)
+        self._notes = tuple(notes)
+        self._prefix = "".join([part.text for part in parts])
+        self.project = project
+
+    def build(self) -> str:
+        """Return the system prompt."""
+        if self.project is None:
+            return self._prefix
+        return "".join((self._prefix, *render_sections(self.project, [])))
+
+    def compose(self) -> Prompt:
+        """Return the system prompt as parts, with notes on what was neutralised, cut or left out."""
+        notes = list(self._notes)
+        parts = self._parts
+        if self.project is not None:
+            texts = render_sections(self.project, notes)
+            names = ("project", "git status", "git diff")
+            parts += tuple(Part(name, text, Pace.TURN, "project") for name, text in zip(names, texts, strict=True))
+        return Prompt(parts, notes=tuple(notes))
+
+
+def inject_recalled(system_prompt: str, recalled: str) -> str:
+    """Return the prompt with recalled memory after everything, on a line of its own behind the boundary."""
+    prompt = scrub(system_prompt, "system prompt", [])
+    if not any(mark in prompt for mark in (DYNAMIC_CONTEXT_BOUNDARY, DYNAMIC_CONTEXT_BOUNDARY.replace("\n", "\r\n"))):
+        prompt += DYNAMIC_CONTEXT_BOUNDARY
+    if recalled and not prompt.endswith("\n"):
+        prompt += "\n"
+    return prompt + _kept(recalled, "recalled", [])
+
+
+def _kept(text: str, source: str, notes: list[Note]) -> str:
+    """Return a caller's text as it is, but for what could not be encoded or could be taken for the boundary."""
+    return escape_boundary(scrub(text, source, notes), source, notes)
+
+
+def _base_parts(static_base: str, base_parts: tuple[Part, ...], notes: list[Note]) -> list[Part]:
+    if static_base:
+        return [Part("base", _kept(static_base, "base", notes), Pace.RELEASE, "argument:static_base")]
+    return [
+        Part(part.name, _kept(part.text, part.name, notes), part.pace, part.origin)
+        for part in _joined(base_parts or bundled().parts(BASE_V1))
+    ]
+
+
+def _joined(sections: tuple[Part, ...]) -> list[Part]:
+    """Return sections with the one newline that stands between them."""
+    first, *rest = sections
+    return [first, *(Part(part.name, "\n" + part.text, part.pace, part.origin) for part in rest)]
+
+
+def _instruction_parts(files: list[InstructionFile], notes: list[Note]) -> list[Part]:
+    if not files:
+        return []
+    heading = "\n\n## Instruction Files (session-once)\n"
+    parts = [Part("instructions", heading, Pace.PROJECT, "deepprompt")]
+    for file in files:
+        path = _kept(one_line(file.path, "path", notes), "path", notes)
+        content = _kept(file.content, file.path, notes)
+        parts.append(Part(f"instructions {path}", f"\n[{path}]\n{content}\n", Pace.PROJECT, f"file:{path}"))
+    return parts
+
+
+def _skill_parts(directory: str, notes: list[Note]) -> list[Part]:
+    if is_blank(directory):
+        return []
+    (help_line,) = bundled().parts(BASE_V1, condition="skills")
+    lines = _kept(directory, "skills", notes).rstrip("\n")
+    return [Part("skills", f"\n\n## Skills\n{help_line.text}{lines}\n", Pace.PROJECT, "skills")]

@@ -1,0 +1,54 @@
+"""The tools that a model calls: their names, their one canonical spelling, and the fingerprint of a prefix.
+
+A provider caches tools together with the system prompt, so a fingerprint covers both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from deepprompt.errors import ToolError
+from deepprompt.prompt import sha256_hex
+from deepprompt.sources.text import scrub
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """SHA-256 digests in hex: of the system prompt, of the canonical tools, and of both."""
+
+    system: str
+    tools: str
+    combined: str
+
+
+def fingerprint(system: str, tools: Iterable[Mapping[str, object]] | None = None) -> Fingerprint:
+    """Return the fingerprint of a prefix. The order of tools and of their keys does not change it."""
+    system_hash = sha256_hex(scrub(system, "system", []))
+    tools_hash = sha256_hex(canonical_tools(tools or ()))
+    return Fingerprint(system_hash, tools_hash, sha256_hex(f"{system_hash}:{tools_hash}"))
+
+
+def canonical_tools(tools: Iterable[Mapping[str, object]]) -> str:
+    """Return tools as JSON that is equal when they are: sorted by name, keys sorted, no blanks; "" for none."""
+    ordered = sorted(tools, key=tool_name)  # a stable sort: tools of one name keep their order
+    if not ordered:
+        return ""
+    import json
+
+    try:
+        text = json.dumps(ordered, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError(f"tools are not JSON: {error}") from None
+    return scrub(text, "tools", [])
+
+
+def tool_name(tool: Mapping[str, object]) -> str:
+    """Return a tool's name, whether it is written plainly or in the OpenAI function shape."""
+    if not isinstance(tool, Mapping):
+        raise ToolError(f"a tool is a mapping with a name, not {type(tool).__name__}")
+    function = tool.get("function")
+    name = function.get("name") if isinstance(function, Mapping) else tool.get("name")
+    if not isinstance(name, str) or not name:
+        raise ToolError(f"a tool needs a name, as 'name' or 'function.name': {str(tool)[:80]}")
+    return name
