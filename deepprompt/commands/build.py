@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import os
 
-from deepprompt.catalog import Catalog, bundled, from_folder
+from deepprompt.catalog import bundled, from_folder
 from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.commands.output import say_notes, write, write_json
 from deepprompt.errors import SourceError
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error("--custom-file is printed as it is: --append and --append-file cannot add to it")
     if options.parts and not options.base:
         options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
-    prompt = _custom_prompt(options.custom_file) if options.custom_file else _compose(options)
+    prompt = Prompt(_own_part("custom", options.custom_file)) if options.custom_file else _compose(options)
     if not options.quiet and not options.json:
         say_notes(prompt.notes)
     if options.json:
@@ -86,8 +86,7 @@ def _compose(options: argparse.Namespace) -> Prompt:
     skills = load_skills(cwd, home)
     project, git_notes = (None, ()) if options.no_project else _project(cwd, options.no_git)
     builder = SystemPromptBuilder(
-        static_base=_own_text(options.base_file) if options.base_file else "",
-        base_parts=_base_parts(options.base, options.parts),
+        base_parts=_own_part("base", options.base_file) if options.base_file else _base_parts(options),
         instructions=load_instruction_files(cwd, home),
         skill_directory=skills.index_text(),
         project=project,
@@ -108,13 +107,19 @@ def _project(cwd: str, no_git: bool) -> tuple[ProjectContext, tuple[Note, ...]]:
     return project, git.notes
 
 
-def _base_parts(ask: str | None, folder: str | None) -> tuple[Part, ...]:
-    catalog: Catalog = from_folder(folder) if folder else bundled()
-    if not ask:
+def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
+    """Return the base that was asked for, nothing for the builder's own."""
+    if not options.base:
         return ()
+    catalog = from_folder(options.parts) if options.parts else bundled()
+    ask: str = options.base
     if not ask[0].isalpha():  # a version or a specifier alone is one of the family `base`
         ask = f"base@{ask}" if ask[0].isdigit() else f"base{ask}"
     return catalog.parts(ask)
+
+
+def _own_part(name: str, path: str) -> tuple[Part]:
+    return (Part(name, _own_text(path), Pace.RELEASE, f"file:{path}"),)
 
 
 def _own_text(path: str) -> str:
@@ -130,10 +135,6 @@ def _own_text(path: str) -> str:
     if not text:
         raise SourceError(f"{path}: is empty")
     return unify_line_ends(text)
-
-
-def _custom_prompt(path: str) -> Prompt:
-    return Prompt((Part("custom", _own_text(path), Pace.PROJECT, f"file:{path}"),))
 
 
 def _report(prompt: Prompt, prefix_only: bool) -> dict[str, object]:

@@ -2,6 +2,9 @@
 
 Instructions are advice: what cannot or may not be read is skipped and noted, never an exception. CLAUDE.md
 belongs to another agent and is never loaded from here, under any name or through any link.
+
+Limits count UTF-8 bytes of the text as it will appear. Markers of earlier files count against the total; the
+marker of the file that fills it stands outside.
 """
 
 from __future__ import annotations

@@ -1,0 +1,141 @@
+"""The package as a whole: its public names, which way its imports point, and that every asset is used."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+import deepprompt
+from deepprompt.catalog import MANIFEST, bundled, manifest_text
+
+PACKAGE = Path(deepprompt.__file__).parent
+ASSETS = PACKAGE / "assets"
+
+# What each layer may know, by the first component below the package. Everything may know errors and prompt.
+GROUND = {"errors", "prompt"}
+MAY_IMPORT = {
+    "errors": set[str](),
+    "prompt": {"errors"},
+    "sources": GROUND | {"sources"},
+    "catalog": GROUND | {"sources", ""},
+    "tools": GROUND | {"sources"},
+    "systems": GROUND | {"sources", "catalog", "systems"},
+    "checks": GROUND | {"checks"},
+    "commands": GROUND | {"sources", "catalog", "systems", "checks", "commands"},
+    "cli": GROUND | {"commands", ""},
+    "__main__": {"cli"},
+    "__init__": set[str](),
+}
+
+
+def modules() -> list[Path]:
+    """Every module of the package."""
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def layer(module: str) -> str:
+    """The first component of a module's name below the package, "" for the package itself."""
+    return module.partition(".")[2].partition(".")[0]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_imports_point_one_way(path: Path) -> None:
+    """A module imports only from the layers that its own may know, wherever in it the import stands."""
+    own = path.relative_to(PACKAGE).with_suffix("").parts[0]
+    tree = ast.parse(path.read_text("utf-8"))
+    typing_only = {node for block in ast.walk(tree) if _is_type_checking(block) for node in ast.walk(block)}
+    known = set()
+    for node in ast.walk(tree):
+        if node in typing_only:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            known.add(node.module)
+        elif isinstance(node, ast.Import):
+            known |= {alias.name for alias in node.names}
+    ours = {layer(module) for module in known if module.split(".")[0] == "deepprompt"}
+    assert ours <= MAY_IMPORT[own]
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def test_all_is_the_truth() -> None:
+    """Every name in `__all__` can be had, is public, and is offered by dir()."""
+    assert deepprompt.__all__ == sorted(deepprompt.__all__)
+    for name in deepprompt.__all__:
+        assert not name.startswith("_")
+        assert getattr(deepprompt, name) is not None
+    assert set(deepprompt.__all__) <= set(dir(deepprompt))
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    """The names that are imported for type checkers are exactly those of `__all__`."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text("utf-8"))
+    (block,) = [node for node in tree.body if _is_type_checking(node)]
+    seen = {
+        (alias.name, node.module)
+        for node in ast.walk(block)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == set(deepprompt._MODULES.items())
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    """Lazy loading does not hide a misspelt name."""
+    with pytest.raises(AttributeError, match="module 'deepprompt' has no attribute 'PromptBuilder'"):
+        deepprompt.PromptBuilder  # noqa: B018
+
+
+def test_importing_the_package_imports_nothing_of_it() -> None:
+    """`import deepprompt` costs next to nothing: no module of the package is loaded by it."""
+    code = "import deepprompt, sys; print([name for name in sys.modules if name.startswith('deepprompt.')])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
+
+
+def test_every_module_has_a_docstring() -> None:
+    """A module says what lives there."""
+    for path in modules():
+        assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), path
+
+
+def test_the_manifest_lists_every_asset() -> None:
+    """The manifest is exactly what the asset folder holds: nothing missing, nothing extra, nothing changed."""
+    files = {
+        path.relative_to(ASSETS).as_posix(): path.read_bytes()
+        for path in ASSETS.rglob("*")
+        if path.is_file() and path.name != MANIFEST
+    }
+    assert (ASSETS / MANIFEST).read_text("utf-8") == manifest_text(files), "run scripts/write_manifest.py"
+
+
+def test_no_part_is_unreferenced() -> None:
+    """Every bundled part stands in the table of its version, and every row of a table has its part."""
+    for family in bundled().families():
+        for version in bundled().versions(family):
+            folder = ASSETS / family / version
+            assert {row.part for row in bundled().table(family, version)} == {p.stem for p in folder.glob("*.md")}
+
+
+@pytest.mark.parametrize("path", sorted(ASSETS.rglob("*.md")), ids=lambda path: path.relative_to(ASSETS).as_posix())
+def test_assets_are_plain_text(path: Path) -> None:
+    """A part is printable text that ends in one newline, with no trailing blanks and nothing invisible."""
+    text = path.read_bytes().decode()
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+    assert all(line == line.rstrip() for line in text.split("\n"))
+    assert not {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")} - {"\n"}
+
+
+def test_typed() -> None:
+    """The package says that it is typed."""
+    assert (PACKAGE / "py.typed").is_file()
+    assert importlib.import_module("deepprompt").__version__
