@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from deepprompt.errors import AssetError, FileRefusedError, UnknownPartError
-from deepprompt.prompt import Pace, Part
+from deepprompt.prompt import BOUNDARY_PART, Pace, Part
 from deepprompt.sources.files import read_below
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ PRESET = "preset.table"
 SUFFIX = ".md"
 
 _PART_LIMIT = 1 << 24
-_ASK = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)(?:@(\S+)|\s*((?:[~=!<>]=?|===).*))?")
+_ASK = re.compile(r"([^@~=!<>\s]+)(?:@(\S+)|\s*([~=!<>].*))?")
+
+
+_CONVERTED = "has had its line ends converted to CRLF; check it out with `-text` in .gitattributes, or reinstall"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Catalog:
         self._manifest: dict[str, tuple[str, int]] | None = None
         self._paths = sorted(paths or ())
         if paths is None or MANIFEST in self._paths:
-            self._manifest = parse_manifest(read(MANIFEST).decode(), label)
+            self._manifest = parse_manifest(self._decoded(MANIFEST, self._bytes(MANIFEST)), label)
             self._paths = sorted(self._manifest)
 
     def families(self) -> list[str]:
@@ -62,24 +65,32 @@ class Catalog:
             raise UnknownPartError(
                 f"{self.label} has no family {family!r}; there are: {', '.join(self.families()) or 'none'}"
             )
-        return sorted(found) if len(found) == 1 else sorted(found, key=_version_key)
+        try:
+            return sorted(sorted(found), key=_version_key)
+        except ValueError as error:
+            raise AssetError(
+                f"{self.label}: {family}: {error}; name the folder as PEP 440 has it, such as 1.0.0"
+            ) from None
 
     def resolve(self, ask: str) -> tuple[str, str]:
         """Return family and version for `family`, `family@1.0.0` or a specifier such as `family~=1.0`.
 
-        A family alone, or a specifier that several versions meet, means the newest of them.
+        A family alone, or a specifier that several versions meet, means the newest of them; a pre-release only
+        where it is asked for or nothing else meets.
         """
         match = _ASK.fullmatch(ask.strip())
         if match is None:
             raise UnknownPartError(f"cannot read {ask!r}; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION")
         family, exact, specifier = match.groups()
-        versions = self.versions(family)
-        if exact in versions:
+        if exact and any(path.startswith(f"{family}/{exact}/") for path in self._paths):
             return family, exact
+        versions = self.versions(family)
         try:
-            meeting = versions if not (exact or specifier) else _meeting(versions, specifier or f"=={exact}")
-        except ValueError as error:
-            raise UnknownPartError(f"cannot read {ask!r}: {error}") from None
+            meeting = _meeting(versions, f"=={exact}" if exact else specifier or "")
+        except ValueError:
+            raise UnknownPartError(
+                f"cannot read {ask!r} as a version of {family}; there are: {', '.join(versions)}"
+            ) from None
         if not meeting:
             raise UnknownPartError(f"no version of {family} is {exact or specifier}; there are: {', '.join(versions)}")
         return family, meeting[-1]
@@ -88,23 +99,22 @@ class Catalog:
         """Return a version's preset table: its parts in order."""
         path = f"{family}/{version}/{PRESET}"
         rows = []
-        for number, line in enumerate(self._load(path).decode().split("\n"), 1):
+        for number, line in enumerate(self._decoded(path, self._load(path)).split("\n"), 1):
             columns = line.partition("#")[0].split()
             if not columns:
                 continue
             if len(columns) != 3 or columns[1].upper() not in Pace.__members__:
                 paces = ", ".join(pace.name.lower() for pace in Pace)
                 raise AssetError(f"{self.label}: {path}:{number}: a row is PART PACE CONDITION, with a pace of {paces}")
+            if columns[0] == BOUNDARY_PART:
+                raise AssetError(f"{self.label}: {path}:{number}: no part may be called {BOUNDARY_PART!r}")
             rows.append(Row(columns[0], Pace[columns[1].upper()], columns[2]))
         return rows
 
     def text(self, family: str, version: str, part: str) -> str:
         """Return the exact text of a part."""
         path = f"{family}/{version}/{part}{SUFFIX}"
-        try:
-            return self._load(path).decode()
-        except UnicodeDecodeError as error:
-            raise AssetError(f"{self.label}: {path}: not UTF-8 at byte {error.start}") from None
+        return self._decoded(path, self._load(path))
 
     def parts(self, ask: str, condition: str = "always") -> tuple[Part, ...]:
         """Return the parts of a version whose condition is the given one, in the order of its table."""
@@ -128,20 +138,34 @@ class Catalog:
         """Return a file's bytes, checked against the manifest."""
         if path not in self._paths:
             raise UnknownPartError(f"{self.label} has no {path}; {self._nearby(path)}")
-        try:
-            data = self._read(path)
-        except (OSError, FileRefusedError) as error:
-            raise AssetError(f"{self.label}: {path} cannot be read ({error}); is the installation complete?") from None
+        data = self._bytes(path)
         if self._manifest is not None:
             digest, size = self._manifest[path]
             if len(data) != size or sha256(data).hexdigest() != digest:
                 raise AssetError(f"{self.label}: {path} {_damage(data, digest)}")
         return data
 
+    def _bytes(self, path: str) -> bytes:
+        try:
+            return self._read(path)
+        except (OSError, FileRefusedError) as error:
+            raise AssetError(f"{self.label}: {path} cannot be read ({error}); is the installation complete?") from None
+
+    def _decoded(self, path: str, data: bytes) -> str:
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise AssetError(f"{self.label}: {path}: not UTF-8 at byte {error.start}") from None
+
     def _nearby(self, path: str) -> str:
-        folder = path.rpartition("/")[0] + "/"
-        names = [other.removeprefix(folder) for other in self._paths if other.startswith(folder)]
-        return f"{folder} has: {', '.join(names)}" if names else f"families: {', '.join(self.families()) or 'none'}"
+        """Say what there is on the way to a path that there is not."""
+        family, version, _ = path.split("/", 2)
+        folder = f"{family}/{version}/"
+        if names := [other.removeprefix(folder) for other in self._paths if other.startswith(folder)]:
+            return f"{folder} has: {', '.join(names)}"
+        if family in self.families():
+            return f"versions of {family}: {', '.join(self.versions(family))}"
+        return f"families: {', '.join(self.families()) or 'none'}"
 
 
 _bundled: Catalog | None = None
@@ -170,7 +194,14 @@ def from_folder(folder: str | os.PathLike[str]) -> Catalog:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         below = os.path.relpath(path, root).replace(os.sep, "/")
         paths += [name if below == "." else f"{below}/{name}" for name in files]
-    return Catalog(root, lambda path: read_below(root, path, _PART_LIMIT, lambda _: None).data, paths)
+
+    def read(path: str) -> bytes:
+        data, more, _ = read_below(root, path, _PART_LIMIT, lambda _: None)
+        if more:
+            raise FileRefusedError("refused", f"larger than {_PART_LIMIT} bytes")
+        return data
+
+    return Catalog(root, read, paths)
 
 
 def from_package(package: str, folder: str = "assets") -> Catalog:
@@ -179,7 +210,10 @@ def from_package(package: str, folder: str = "assets") -> Catalog:
 
     try:
         root = files(package).joinpath(folder)
-    except ModuleNotFoundError:
+    except (ModuleNotFoundError, ValueError) as error:
+        missing = getattr(error, "name", None)
+        if missing and missing != package.partition(".")[0] and missing != package:
+            raise AssetError(f"package {package!r} cannot be imported: it needs {missing!r}") from None
         raise AssetError(f"no installed package named {package!r}") from None
     if not root.is_dir():
         raise AssetError(f"package {package!r} has no folder {folder!r} with parts")
@@ -196,14 +230,16 @@ def from_package(package: str, folder: str = "assets") -> Catalog:
 
 def parse_manifest(text: str, label: str) -> dict[str, tuple[str, int]]:
     """Return path to digest and size for each line of a manifest."""
+    if "\r" in text:
+        raise AssetError(f"{label}: {MANIFEST} {_CONVERTED}")
     entries = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line:
             continue
-        columns = line.split(" ", 2)
-        if len(columns) != 3 or not re.fullmatch("[0-9a-f]{64}", columns[0]) or not columns[1].isdecimal():
+        match = re.fullmatch("([0-9a-f]{64}) ([0-9]{1,18}) (.+)", line)
+        if match is None:
             raise AssetError(f"{label}: {MANIFEST}:{number}: a line is SHA256 SIZE PATH")
-        entries[columns[2]] = (columns[0], int(columns[1]))
+        entries[match[3]] = (match[1], int(match[2]))
     return entries
 
 
@@ -215,21 +251,24 @@ def manifest_text(files: dict[str, bytes]) -> str:
 def _damage(data: bytes, digest: str) -> str:
     """Say what has probably happened to a file that is not what its manifest says."""
     if sha256(data.replace(b"\r\n", b"\n")).hexdigest() == digest:
-        return "has had its line ends converted to CRLF; check it out with `-text` in .gitattributes, or reinstall"
+        return _CONVERTED
     found = sha256(data).hexdigest()
     return f"was altered: its SHA-256 is {found}, {MANIFEST} says {digest}; reinstall, or release a new version"
 
 
 def _version_key(version: str) -> Version:
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         return Version(version)
-    except InvalidVersion:
-        raise AssetError(f"{version!r} is not a version; name the folder as PEP 440 has it, such as 1.0.0") from None
+    except ValueError:
+        raise ValueError(f"{version!r} is not a version") from None
 
 
 def _meeting(versions: list[str], specifier: str) -> list[str]:
+    """Return the versions that meet a specifier, those that are not pre-releases if there are any."""
+    if len(versions) == 1 and not specifier:  # nothing to choose from
+        return versions
     from packaging.specifiers import SpecifierSet
 
-    return [version for version in versions if SpecifierSet(specifier).contains(version, prereleases=True)]
+    return list(SpecifierSet(specifier).filter(versions))

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from deepprompt import __version__
+from deepprompt.commands.output import say
 from deepprompt.errors import DeepPromptError
 
 COMMANDS = {
@@ -27,30 +28,28 @@ _INTERRUPTED = 128 + 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
+    """Run one command and return its exit code. Wrong usage and --help exit by themselves, as argparse does."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        options = _parser(arguments).parse_args(arguments)
+        options, unknown = _parser(arguments).parse_known_args(arguments)
+        if unknown:
+            options.usage_error(f"unrecognized arguments: {' '.join(unknown)}")
         code: int = options.run(options)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code
     except DeepPromptError as error:
-        _say(f"deepprompt: {error}")
+        say(str(error))
         return 1
     except BrokenPipeError:
         # The reader has what it wanted. Python would try to flush once more at exit, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
     except OSError as error:
-        _say(f"deepprompt: {error.filename or 'output'}: {error.strerror or error}")
+        say(f"{error.filename or 'output'}: {error.strerror or error}")
         return 1
     except KeyboardInterrupt:
         return _INTERRUPTED
-
-
-def _say(message: str) -> None:
-    one_line = " ".join(message.split("\n"))
-    print(one_line.encode(errors="backslashreplace").decode(), file=sys.stderr)
 
 
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
@@ -67,5 +66,5 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         if name in arguments:  # only the command that is run pays for its imports
             module = import_module(f"deepprompt.commands.{name}")
             module.configure(command)
-            command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run, usage_error=command.error)
     return parser

@@ -101,12 +101,12 @@ class Prompt:
     @cached_property
     def static_prefix(self) -> str:
         """What may be cached: all before the boundary, or else before the first part of pace TURN."""
-        return "".join([part.text for part in self.parts[: self._static_parts]])
+        return "".join([part.text for part in self.static_parts])
 
     @cached_property
     def dynamic_suffix(self) -> str:
         """What changes: all after the boundary, or else from the first part of pace TURN on."""
-        start = self._static_parts
+        start = len(self.static_parts)
         if start < len(self.parts) and self.parts[start].name == BOUNDARY_PART:
             start += 1
         return "".join([part.text for part in self.parts[start:]])
@@ -129,15 +129,16 @@ class Prompt:
             paces.append(part.pace if not paces else max(paces[-1], part.pace))
         return tuple(paces)
 
-    @property
-    def _static_parts(self) -> int:
+    @cached_property
+    def static_parts(self) -> tuple[Part, ...]:
+        """The parts of the static prefix."""
         for index, part in enumerate(self.parts):
             if part.name == BOUNDARY_PART:
-                return index
+                return self.parts[:index]
         for index, part in enumerate(self.parts):
             if part.pace is Pace.TURN:
-                return index
-        return len(self.parts)
+                return self.parts[:index]
+        return self.parts
 
 
 def sha256_hex(text: str) -> str:

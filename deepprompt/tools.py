@@ -37,10 +37,19 @@ def canonical_tools(tools: Iterable[Mapping[str, object]]) -> str:
     import json
 
     try:
-        text = json.dumps(ordered, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text = json.dumps(
+            ordered, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain
+        )
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"tools are not JSON: {error}") from None
     return scrub(text, "tools", [])
+
+
+def _plain(value: object) -> object:
+    """Return what json does not know but a tool may hold: any other mapping than dict."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 def tool_name(tool: Mapping[str, object]) -> str:

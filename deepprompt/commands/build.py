@@ -8,9 +8,11 @@ import os
 
 from deepprompt.catalog import bundled, from_folder
 from deepprompt.checks.tokens import estimate_tokens
+from deepprompt.commands.options import given
 from deepprompt.commands.output import say_notes, write, write_json
-from deepprompt.errors import SourceError
+from deepprompt.errors import AssetError, SourceError
 from deepprompt.prompt import Note, Pace, Part, Prompt, sha256_hex
+from deepprompt.sources.files import from_system
 from deepprompt.sources.instructions import load_instruction_files
 from deepprompt.sources.project import ProjectContext, discover_project_context
 from deepprompt.sources.skills import load_skills
@@ -27,7 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Exit 0: built; 1: could not be built; 2: wrong usage."
     )
     where = parser.add_argument_group("where to look")
-    where.add_argument("--cwd", metavar="DIR", default="", help="the project's folder (default: the current one)")
+    where.add_argument(
+        "--cwd", metavar="DIR", type=given, default=os.curdir, help="the project's folder (default: the current one)"
+    )
     where.add_argument(
         "--home", metavar="DIR", help="the user's folder, searched second (default: yours; '' searches none)"
     )
@@ -37,17 +41,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     only = base.add_mutually_exclusive_group()
     only.add_argument(
         "--base",
+        type=given,
         metavar="VERSION",
         help="a bundled base prompt: 1.0.0, ~=1.0, or FAMILY@VERSION (default: 1.0.0)",
     )
-    only.add_argument("--base-file", metavar="FILE", help="your own base prompt in place of the bundled one")
-    only.add_argument("--custom-file", metavar="FILE", help="your own whole prompt: printed as it is, nothing added")
-    base.add_argument("--parts", metavar="DIR", help="a folder of parts to take --base from, laid out like ours")
+    only.add_argument(
+        "--base-file", type=given, metavar="FILE", help="your own base prompt in place of the bundled one"
+    )
+    only.add_argument(
+        "--custom-file", type=given, metavar="FILE", help="your own whole prompt: printed as it is, nothing added"
+    )
+    base.add_argument(
+        "--parts", type=given, metavar="DIR", help="a folder of parts to take --base from, laid out like ours"
+    )
     base.add_argument(
         "--append", metavar="TEXT", action="append", default=[], help="text for the end of the static prefix"
     )
     base.add_argument(
         "--append-file",
+        type=given,
         metavar="FILE",
         action="append",
         default=[],
@@ -56,9 +68,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("what to print")
     out.add_argument("--prefix-only", action="store_true", help="only the static prefix, up to the boundary")
     out.add_argument("--json", action="store_true", help="text, parts, hashes and notes as JSON")
-    out.add_argument("--out", metavar="FILE", default="", help="write to a file, all at once, not to standard output")
+    out.add_argument(
+        "--out",
+        type=given,
+        metavar="FILE",
+        help="write to a file, all at once, not to standard output",
+    )
     out.add_argument("--quiet", action="store_true", help="say nothing on standard error about skipped or cut input")
-    parser.set_defaults(usage_error=parser.error)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,21 +84,27 @@ def run(options: argparse.Namespace) -> int:
     if options.parts and not options.base:
         options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
     prompt = Prompt(_own_part("custom", options.custom_file)) if options.custom_file else _compose(options)
+    if options.prefix_only:
+        prompt = dataclasses.replace(prompt, parts=prompt.static_parts)
     if not options.quiet and not options.json:
         say_notes(prompt.notes)
     if options.json:
-        write_json(_report(prompt, options.prefix_only), options.out)
+        write_json(_report(prompt), options.out or "")
     else:
-        write(prompt.static_prefix if options.prefix_only else prompt.text, options.out)
+        write(prompt.text, options.out or "")
     return 0
 
 
 def _compose(options: argparse.Namespace) -> Prompt:
-    cwd = os.path.abspath(options.cwd) if options.cwd else os.getcwd()
+    try:
+        cwd = os.path.abspath(options.cwd)
+    except FileNotFoundError:
+        raise SourceError("the current folder is gone; change to another, or pass --cwd DIR") from None
     if not os.path.isdir(cwd):
         raise SourceError(f"--cwd {options.cwd}: not a folder")
-    home = os.path.expanduser("~") if options.home is None else options.home
+    home = _home() if options.home is None else options.home
     home = os.path.abspath(home) if home else ""
+    notes: list[Note] = []
     skills = load_skills(cwd, home)
     project, git_notes = (None, ()) if options.no_project else _project(cwd, options.no_git)
     builder = SystemPromptBuilder(
@@ -90,10 +112,10 @@ def _compose(options: argparse.Namespace) -> Prompt:
         instructions=load_instruction_files(cwd, home),
         skill_directory=skills.index_text(),
         project=project,
-        append="\n\n".join([*options.append, *map(_own_text, options.append_file)]),
+        append=_appended(options, notes),
     )
     prompt = builder.compose()
-    return dataclasses.replace(prompt, notes=(*prompt.notes, *skills.notes, *git_notes))
+    return dataclasses.replace(prompt, notes=(*prompt.notes, *notes, *skills.notes, *git_notes))
 
 
 def _project(cwd: str, no_git: bool) -> tuple[ProjectContext, tuple[Note, ...]]:
@@ -115,7 +137,21 @@ def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
     ask: str = options.base
     if not ask[0].isalpha():  # a version or a specifier alone is one of the family `base`
         ask = f"base@{ask}" if ask[0].isdigit() else f"base{ask}"
-    return catalog.parts(ask)
+    if not (parts := catalog.parts(ask)):
+        raise AssetError(f"{catalog.label}: {'/'.join(catalog.resolve(ask))}: no part of it is always in the prompt")
+    return parts
+
+
+def _appended(options: argparse.Namespace, notes: list[Note]) -> list[Part]:
+    texts = [from_system(text, "append", notes) for text in options.append if text]
+    parts = [Part("append", text, Pace.PROJECT, "argument:append") for text in texts]
+    return parts + [Part("append", _own_text(path), Pace.PROJECT, f"file:{path}") for path in options.append_file]
+
+
+def _home() -> str:
+    """Return the user's folder, "" where there is none."""
+    home = os.path.expanduser("~")
+    return "" if home == "~" or os.environ.get("HOME") == "" else home
 
 
 def _own_part(name: str, path: str) -> tuple[Part]:
@@ -124,8 +160,11 @@ def _own_part(name: str, path: str) -> tuple[Part]:
 
 def _own_text(path: str) -> str:
     """Return the text of a file that the user named: theirs, so taken as it is but for BOM and line ends."""
-    with open(path, "rb") as file:
-        data = file.read(_OWN_FILE_LIMIT + 1)
+    try:
+        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+            data = file.read(_OWN_FILE_LIMIT + 1)
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}") from None
     if len(data) > _OWN_FILE_LIMIT:
         raise SourceError(f"{path}: larger than {_OWN_FILE_LIMIT} bytes")
     try:
@@ -137,9 +176,9 @@ def _own_text(path: str) -> str:
     return unify_line_ends(text)
 
 
-def _report(prompt: Prompt, prefix_only: bool) -> dict[str, object]:
+def _report(prompt: Prompt) -> dict[str, object]:
     return {
-        "text": prompt.static_prefix if prefix_only else prompt.text,
+        "text": prompt.text,
         "sha256": prompt.sha256,
         "prefix_sha256": prompt.prefix_sha256,
         "bytes": len(prompt.text.encode()),

@@ -7,6 +7,7 @@ import difflib
 
 from deepprompt.catalog import Catalog, bundled, from_folder
 from deepprompt.checks.tokens import estimate_tokens
+from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_json
 
 
@@ -14,34 +15,50 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `diff`."""
     parser.add_argument("old", metavar="OLD", help="a version, such as base@1.0.0 or base~=1.0")
     parser.add_argument("new", metavar="NEW", help="the version to compare it with")
-    parser.add_argument("--parts", metavar="DIR", help="look into a folder of parts, not into the bundled ones")
+    parser.add_argument(
+        "--parts", type=given, metavar="DIR", help="look into a folder of parts, not into the bundled ones"
+    )
     parser.add_argument("--json", action="store_true", help="the changes part by part as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the changed parts as a unified diff, each with its token difference, then the sum."""
     catalog = from_folder(options.parts) if options.parts else bundled()
-    old, new = _texts(catalog, options.old), _texts(catalog, options.new)
-    changes = [_change(name, old.get(name), new.get(name)) for name in dict.fromkeys([*old, *new])]
-    changes = [change for change in changes if change["kind"] != "same"]
-    total = sum(map(estimate_tokens, new.values())) - sum(map(estimate_tokens, old.values()))
+    old_name, new_name = catalog.resolve(options.old), catalog.resolve(options.new)
+    old, new = _Version(catalog, *old_name), _Version(catalog, *new_name)
+    names = list(dict.fromkeys([*old.texts, *new.texts]))
+    changes = [change for name in names if (change := _change(name, old, new))]
+    total = sum(map(estimate_tokens, new.texts.values())) - sum(map(estimate_tokens, old.texts.values()))
+    reordered = [name for name in old.texts if name in new.texts] != [name for name in new.texts if name in old.texts]
     if options.json:
-        write_json({"old": options.old, "new": options.new, "changes": changes, "tokens": total})
+        report = {"old": "@".join(old_name), "new": "@".join(new_name), "changes": changes}
+        write_json({**report, "reordered": reordered, "tokens": total})
         return 0
     for change in changes:
         write(f"{change['part']}: {change['kind']}, {change['tokens']:+} tokens\n{change['diff']}")
-    write(f"{len(changes)} of {len({*old, *new})} parts changed, {total:+} tokens in all (estimated)\n")
+    if reordered:
+        write("the order of the parts changed\n")
+    write(f"{len(changes)} of {len(names)} parts changed, {total:+} tokens in all (estimated)\n")
     return 0
 
 
-def _texts(catalog: Catalog, ask: str) -> dict[str, str]:
-    family, version = catalog.resolve(ask)
-    return {row.part: catalog.text(family, version, row.part) for row in catalog.table(family, version)}
+class _Version:
+    """One version's parts: their texts in order, and what its table says of each."""
+
+    def __init__(self, catalog: Catalog, family: str, version: str) -> None:
+        self.rows = {row.part: row for row in catalog.table(family, version)}
+        self.texts = {part: catalog.text(family, version, part) for part in self.rows}
 
 
-def _change(name: str, old: str | None, new: str | None) -> dict[str, str | int]:
-    kind = "added" if old is None else "removed" if new is None else "same" if old == new else "changed"
-    before, after = old or "", new or ""
+def _change(name: str, old: _Version, new: _Version) -> dict[str, str | int] | None:
+    before, after = old.texts.get(name), new.texts.get(name)
+    if before == after and old.rows[name] == new.rows[name]:
+        return None
+    kind = "added" if before is None else "removed" if after is None else "changed"
+    if before == after:
+        was, now = old.rows[name], new.rows[name]
+        kind = f"{was.pace.name.lower()} {was.condition} -> {now.pace.name.lower()} {now.condition}"
+    before, after = before or "", after or ""
     lines = difflib.unified_diff(before.split("\n"), after.split("\n"), f"old/{name}", f"new/{name}", lineterm="")
     return {
         "part": name,

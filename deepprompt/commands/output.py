@@ -1,32 +1,62 @@
-"""What commands share about writing: exact bytes to standard output or a file, JSON, notes to standard error."""
+"""What commands share about writing: exact bytes to standard output or a file, JSON, lines to standard error."""
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from typing import BinaryIO
 
+from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
+from deepprompt.sources.files import from_system
+from deepprompt.sources.text import one_line, reveal
 
 
 def write(text: str, path: str = "") -> None:
     """Write a text's exact bytes to standard output, or all at once to a file."""
-    data = text.encode()
-    if not path:
+    data = from_system(text, "output", []).encode()
+    if path:
+        _write_file(data, path)
+    elif sys.stdout is None:  # closed before we started
+        raise SourceError("standard output is closed; use --out FILE")
+    else:
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
-    # Beside the target and then over it: whoever reads the target sees the old text or the new, never half.
-    beside = f"{path}.{os.getpid()}.tmp"
+        _write_all(sys.stdout.buffer, data)
+
+
+def _write_all(file: BinaryIO, data: bytes) -> None:
+    """Write until nothing is left: an unbuffered stream takes what it can and says how much that was."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) or 0 :]
+    file.flush()
+
+
+def _write_file(data: bytes, path: str) -> None:
+    """Replace a file so that its readers see the old text or the new, never half; a pipe or device is written to."""
+    target = os.path.realpath(path)
     try:
-        with open(beside, "xb") as file:
-            file.write(data)
-        os.replace(beside, path)
+        mode = os.stat(target).st_mode if os.path.exists(target) else None
+        if mode is not None and not stat.S_ISREG(mode):
+            with open(target, "wb", buffering=0) as file:
+                _write_all(file, data)
+            return
+        beside = os.path.join(os.path.dirname(target), f".deepprompt-{os.urandom(8).hex()}")
+        try:
+            with open(beside, "xb") as new:
+                new.write(data)
+            if mode is not None:
+                os.chmod(beside, stat.S_IMODE(mode))
+            os.replace(beside, target)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(beside)
+            raise
     except OSError as error:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        raise OSError(error.errno, error.strerror, path) from None
+        raise SourceError(f"{path}: {error.strerror}") from None
 
 
 def write_json(value: object, path: str = "") -> None:
@@ -36,8 +66,15 @@ def write_json(value: object, path: str = "") -> None:
     write(json.dumps(value, indent=2, ensure_ascii=False) + "\n", path)
 
 
+def say(message: str) -> None:
+    """Print one line to standard error, with nothing in it that a terminal would obey."""
+    line = one_line(reveal(from_system(message, "", []), "", []), "", [])
+    if sys.stderr is not None:
+        with suppress(OSError):  # a full disk behind it is no reason to lose the result
+            print("deepprompt:", line.encode(errors="backslashreplace").decode(), file=sys.stderr, flush=True)
+
+
 def say_notes(notes: Iterable[Note]) -> None:
     """Print notes to standard error, a line each."""
     for note in notes:
-        line = " ".join(f"deepprompt: {note}".split("\n"))
-        print(line.encode(errors="backslashreplace").decode(), file=sys.stderr)
+        say(str(note))

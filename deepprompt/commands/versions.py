@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 
 from deepprompt.catalog import bundled, from_folder
+from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_json
+from deepprompt.errors import AssetError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `versions`."""
-    parser.add_argument("--parts", metavar="DIR", help="look into a folder of parts, not into the bundled ones")
+    parser.add_argument(
+        "--parts", type=given, metavar="DIR", help="look into a folder of parts, not into the bundled ones"
+    )
     parser.add_argument("--json", action="store_true", help="families with their versions as JSON")
 
 
@@ -18,6 +22,8 @@ def run(options: argparse.Namespace) -> int:
     """Print one line a family: its name, then its versions, oldest first."""
     catalog = from_folder(options.parts) if options.parts else bundled()
     versions = {family: catalog.versions(family) for family in catalog.families()}
+    if not versions:
+        raise AssetError(f"{options.parts}: no parts here; they would be FAMILY/VERSION/PART.md")
     if options.json:
         write_json(versions)
     else:

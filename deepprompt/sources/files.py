@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from deepprompt.errors import FileRefusedError
 from deepprompt.prompt import Note
-from deepprompt.sources.text import drop_hidden, reveal, scrub
+from deepprompt.sources.text import drop_hidden, reveal, scrub, to_text
 
 _MOST_LINKS = 16
 
@@ -58,8 +58,17 @@ def clean_path(path: str) -> str:
 
 
 def shown_path(path: str, notes: list[Note]) -> str:
-    """Return a path as a prompt may show it: hidden characters visible, names that are not UTF-8 marked."""
-    return reveal(scrub(path, "path", notes), "path", notes)
+    """Return a path as a prompt may show it: hidden characters visible, bytes that are not UTF-8 as U+FFFD."""
+    return reveal(from_system(path, "path", notes), "path", notes)
+
+
+def from_system(text: str, source: str, notes: list[Note]) -> str:
+    """Return text that the operating system gave, an argument or a name, as UTF-8 whatever the locale is."""
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # it came from somewhere else
+        return scrub(text, source, notes)
+    return to_text(data, source, notes)
 
 
 def search_roots(cwd: str, home: str) -> list[str]:
@@ -70,21 +79,24 @@ def search_roots(cwd: str, home: str) -> list[str]:
     return roots
 
 
-def read_below(root: str, path: str, limit: int, may_pass: Callable[[str], str | None]) -> Contents:
+def read_below(
+    root: str, path: str, limit: int, may_pass: Callable[[str], str | None], *, whole: bool = False
+) -> Contents:
     """The first `limit` bytes of the regular file at `path`, a relative path below `root`.
 
-    `may_pass` is asked about the path that is really read, relative to the root and with `/` between its
-    components, once for every link on the way; it returns a reason to refuse it, or None.
+    `may_pass` is asked about the path that is wanted, about each link on the way, and about the path that is
+    really read, all relative to the root with `/` between components; it returns a reason to refuse, or None.
+    With `whole`, a longer file is refused before anything of it is read.
     """
-    open_file = _open_walking if _WALKS else _open_resolved
     try:
-        descriptor = open_file(root, path, may_pass)
+        descriptor = _open(root, path, may_pass, walks=_WALKS)
         try:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise FileRefusedError("refused", "not a regular file")
+            more = status.st_size > limit
+            if more and whole:
+                raise FileRefusedError("refused", f"larger than {limit} bytes")
             # A file that grows while we read, or that says it is empty and is not (/proc), gives what it promised.
-            return Contents(_read(descriptor, min(limit, status.st_size)), status.st_size > limit, status)
+            return Contents(_read(descriptor, min(limit, status.st_size)), more, status)
         finally:
             os.close(descriptor)
     except (FileNotFoundError, NotADirectoryError):
@@ -102,44 +114,67 @@ def _read(descriptor: int, size: int) -> bytes:
     return b"".join(chunks)
 
 
-def _open_walking(root: str, path: str, may_pass: Callable[[str], str | None]) -> int:
-    """Open without ever following a link in the kernel: each is read and judged here, then walked from the root."""
+def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bool) -> int:
+    """Open without ever following a link in the kernel: each is read and judged here.
+
+    Where folders cannot be walked by descriptor (`walks` is false), names are used instead, and a look at what
+    was opened tells whether the file was swapped; a folder above it that is swapped in that moment is not seen.
+    """
     real_root = os.path.realpath(root)
+    todo = _components(path, root, real_root)
+    _judge(may_pass, reversed(todo))
+    done: list[str] = []
     links = 0
-    while True:
-        names = _names_below(real_root, path, may_pass)
-        folder = os.open(real_root, _FOLDER_FLAGS)
-        try:
-            for index, name in enumerate(names):
-                mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-                if stat.S_ISLNK(mode):
-                    break
-                if index == len(names) - 1:
-                    if not stat.S_ISREG(mode):  # before the open: opening a device may have effects
-                        raise FileRefusedError("refused", "not a regular file")
-                    return os.open(name, _FLAGS, dir_fd=folder)
-                below = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
-                os.close(folder)
-                folder = below
-            links += 1
-            if links > _MOST_LINKS:
-                raise FileRefusedError("refused", "too many links")
-            target = os.readlink(name, dir_fd=folder)
-        finally:
+    folders = [os.open(real_root, _FOLDER_FLAGS)] if walks else []
+
+    def place(name: str) -> str:
+        return name if walks else os.path.join(real_root, *done, name)
+
+    def beneath() -> int | None:
+        return folders[-1] if walks else None
+
+    try:
+        while todo:
+            name = todo.pop()
+            if name == os.pardir:
+                if not done:
+                    raise FileRefusedError("refused", "leads out of its root")
+                done.pop()
+                if walks:
+                    os.close(folders.pop())
+                continue
+            before = os.stat(place(name), dir_fd=beneath(), follow_symlinks=False)
+            if stat.S_ISLNK(before.st_mode):
+                links += 1
+                if links > _MOST_LINKS:
+                    raise FileRefusedError("refused", "too many links")
+                _judge(may_pass, [*done, name])
+                target = os.readlink(place(name), dir_fd=beneath())
+                if os.path.isabs(target):
+                    del done[:]
+                    while len(folders) > 1:
+                        os.close(folders.pop())
+                todo += _components(target, root, real_root)
+            elif todo:
+                if not stat.S_ISDIR(before.st_mode):
+                    raise NotADirectoryError
+                if walks:
+                    folders.append(os.open(name, _FOLDER_FLAGS, dir_fd=beneath()))
+                done.append(name)
+            else:
+                _judge(may_pass, [*done, name])
+                return _open_file(place(name), beneath(), before)
+        raise FileRefusedError("refused", "not a regular file")  # a link to the root itself
+    finally:
+        for folder in folders:
             os.close(folder)
-        path = os.path.join(*names[:index], target, *names[index + 1 :])
 
 
-def _open_resolved(root: str, path: str, may_pass: Callable[[str], str | None]) -> int:
-    """Open where folders cannot be walked by descriptor: resolve, judge, open, and see that it is still the same."""
-    real_root = os.path.realpath(root)
-    _names_below(real_root, path, may_pass)
-    real = os.path.realpath(os.path.join(real_root, path))
-    _names_below(real_root, real, may_pass)
-    before = os.lstat(real)
-    if not stat.S_ISREG(before.st_mode):
+def _open_file(path: str, folder: int | None, before: os.stat_result) -> int:
+    """Open a regular file that was just looked at."""
+    if not stat.S_ISREG(before.st_mode):  # before the open: opening a device may have effects
         raise FileRefusedError("refused", "not a regular file")
-    descriptor = os.open(real, _FLAGS)
+    descriptor = os.open(path, _FLAGS, dir_fd=folder)
     after = os.fstat(descriptor)
     if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino):
         os.close(descriptor)
@@ -147,13 +182,19 @@ def _open_resolved(root: str, path: str, may_pass: Callable[[str], str | None]) 
     return descriptor
 
 
-def _names_below(root: str, path: str, may_pass: Callable[[str], str | None]) -> list[str]:
-    """Return the components of a path below the root, or refuse it."""
-    whole = os.path.normpath(os.path.join(root, path))
-    top = root.rstrip(os.sep) + os.sep
-    if not whole.startswith(top):
-        raise FileRefusedError("refused", "leads out of its root")
-    names = whole[len(top) :].split(os.sep)
+def _judge(may_pass: Callable[[str], str | None], names: Iterable[str]) -> None:
     if reason := may_pass("/".join(names)):
         raise FileRefusedError("refused", reason)
-    return names
+
+
+def _components(path: str, root: str, real_root: str) -> list[str]:
+    """Return the components of a path, last first; an absolute one must be below the root, by either name of it."""
+    if os.path.isabs(path):
+        for top in (real_root, os.path.abspath(root)):
+            if (path + os.sep).startswith(top.rstrip(os.sep) + os.sep):
+                path = path[len(top) :]
+                break
+        else:
+            raise FileRefusedError("refused", "leads out of its root")
+    names = path.replace(os.sep, "/").split("/")
+    return [name for name in reversed(names) if name not in ("", os.curdir)]

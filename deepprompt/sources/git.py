@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
-from deepprompt.sources.files import Contents
-from deepprompt.sources.process import finally_on_sigterm, run_side_by_side
-from deepprompt.sources.repository import Repository, find_repository, private_git_dir, read_index
+from deepprompt.sources.files import from_system
+from deepprompt.sources.process import run_side_by_side, signals_wait
+from deepprompt.sources.repository import Repository, find_repository, private_git_dir, read_state
 from deepprompt.sources.text import cut, decode, one_line, reveal
 
 STATUS_LIMIT = 4_000
 DIFF_LIMIT = 8_000
 MOST_SUBJECT = 1_000
-_MOST_OUTPUT = 1 << 16
+_MOST_OUTPUT = 1 << 20
 
-# A second layer beneath the private git directory: each of the two holds alone.
+# Belt to the braces of the private git directory, which holds alone; these would not stop content filters.
 _GIT = (
     "--no-pager",
     "--literal-pathspecs",
@@ -59,22 +59,14 @@ class GitSnapshot:
 
 @dataclass(slots=True)
 class _Remembered:
-    """What holds as long as HEAD and index stay: the staged diff, the commits, and the index as git refreshed it."""
+    """What holds as long as HEAD, index and settings stay.
+
+    Of a staged diff that is only that there is none: an edited .gitattributes changes what any other looks like.
+    """
 
     key: tuple[object, ...]
-    index: Contents | None
-    staged: bytes | None = None
+    nothing_staged: bool = False
     commits: bytes | None = None
-
-    def keep_refreshed_index(self, folder: str) -> None:
-        """Keep the private index if git rewrote it: it now knows which files only look changed."""
-        try:
-            status = os.stat(os.path.join(folder, "index"))
-            if self.index and status.st_mtime_ns != self.index.status.st_mtime_ns:
-                with open(os.path.join(folder, "index"), "rb") as file:
-                    self.index = Contents(file.read(), False, status)
-        except FileNotFoundError:
-            return
 
 
 _last: _Remembered | None = None
@@ -98,32 +90,27 @@ def read_git(cwd: str | os.PathLike[str], timeout: float = 2.0) -> GitSnapshot:
 
 
 def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
+    global _last
     git = _find_git(outside=repository.top)
-    index = read_index(repository)
-    known = _recall(repository, index)
+    state = read_state(repository)
+    if _last is None or _last.key != (repository, state.key):
+        _last = _Remembered((repository, state.key))
+    known = _last
     commands: dict[str, tuple[str, ...]] = {"status": _STATUS, "unstaged": _DIFF}
-    if known.staged is None:
+    if not known.nothing_staged:
         commands["staged"] = (*_DIFF, "--cached")
     if known.commits is None and repository.commit:
         commands["commits"] = _LOG
-    with finally_on_sigterm(), private_git_dir(repository, known.index) as folder:
+    with signals_wait() as interrupted, private_git_dir(repository, state) as folder:
+        lines = [(git, *_GIT, *command) for command in commands.values()]
         environment = _environment(repository, git, folder)
-
-        def run(commands: dict[str, tuple[str, ...]]) -> dict[str, bytes | None]:
-            lines = [(git, *_GIT, *command) for command in commands.values()]
-            outputs = run_side_by_side(lines, cwd=cwd, env=environment, deadline=deadline, most=_MOST_OUTPUT)
-            return dict(zip(commands, outputs, strict=True))
-
-        outputs = run(commands)
-        attributes_moved = b".gitattributes" in (outputs["status"] or b"")
-        if attributes_moved and "staged" not in commands:
-            # What counts as binary may have changed, so the staged diff is not what it was.
-            outputs |= run({"staged": (*_DIFF, "--cached")})
-        known.keep_refreshed_index(folder)
-    staged = outputs.get("staged", known.staged)
-    commits = outputs.get("commits", known.commits)
-    known.staged = None if attributes_moved else staged
-    known.commits = commits
+        found = run_side_by_side(
+            lines, cwd=cwd, env=environment, deadline=deadline, most=_MOST_OUTPUT, give_up=interrupted
+        )
+    outputs = dict(zip(commands, found, strict=True))
+    staged = outputs.get("staged", b"")
+    known.nothing_staged = staged == b""
+    known.commits = outputs.get("commits", known.commits)
     notes = [
         Note("skipped", "git", f"no {name}: git failed or was not done in time")
         for name, output in outputs.items()
@@ -133,24 +120,9 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
         status=_status_text(outputs["status"], notes),
         diff=_diff_text(outputs["unstaged"], staged, notes),
         active_branch=_branch_text(repository, notes),
-        recent_commits=_commit_lines(commits, notes),
+        recent_commits=_commit_lines(known.commits, notes),
         notes=tuple(notes),
     )
-
-
-def _recall(repository: Repository, index: Contents | None) -> _Remembered:
-    """Return what is known of this HEAD and index, nothing if either moved. git replaces its index, never edits it."""
-    global _last
-    status = index and (
-        index.status.st_dev,
-        index.status.st_ino,
-        index.status.st_size,
-        index.status.st_mtime_ns,
-    )
-    key = (repository, status)
-    if _last is None or _last.key != key:
-        _last = _Remembered(key, index)
-    return _last
 
 
 def _find_git(outside: str) -> str:
@@ -172,7 +144,9 @@ def _environment(repository: Repository, git: str, folder: str) -> dict[str, str
         "LC_ALL": "C",
         "GIT_DIR": folder,
         "GIT_WORK_TREE": repository.top,
-        "GIT_OBJECT_DIRECTORY": os.path.join(repository.common_dir, "objects"),
+        # Should git want to write an object after all, it writes it here.
+        "GIT_OBJECT_DIRECTORY": os.path.join(folder, "objects"),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(os.path.join(repository.common_dir, "objects")),
         "GIT_INDEX_FILE": os.path.join(folder, "index"),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_SYSTEM": os.devnull,
@@ -189,6 +163,11 @@ def _environment(repository: Repository, git: str, folder: str) -> dict[str, str
     return environment
 
 
+def _quoted(path: str) -> str:
+    """Return a path as one entry of a list that git splits at colons."""
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
 def _status_text(output: bytes | None, notes: list[Note]) -> str:
     return _limited(_decoded(output, "git status", notes), STATUS_LIMIT, "git status", notes)
 
@@ -203,7 +182,7 @@ def _diff_text(unstaged: bytes | None, staged: bytes | None, notes: list[Note]) 
 def _branch_text(repository: Repository, notes: list[Note]) -> str:
     if not repository.commit:
         return ""
-    return reveal(decode(os.fsencode(repository.branch), "git branch", notes), "git branch", notes) or "(detached)"
+    return reveal(from_system(repository.branch, "git branch", notes), "git branch", notes) or "(detached)"
 
 
 def _commit_lines(output: bytes | None, notes: list[Note]) -> tuple[str, ...]:

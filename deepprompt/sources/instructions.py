@@ -51,13 +51,14 @@ def load_instruction_files(cwd: str | os.PathLike[str], home: str | os.PathLike[
     for root in search_roots(cwd, home):
         for name in WHITELIST:
             path = clean_path(os.path.join(root, name))
+            shown = shown_path(path, [])
             base = os.path.basename(name)
             if base in loaded or room <= 0:
                 if os.path.lexists(path):
                     full = f"the files before it fill the limit of {TOTAL_LIMIT} bytes"
-                    notes.append(Note("skipped", path, f"{base} is loaded already" if base in loaded else full))
+                    notes.append(Note("skipped", shown, f"{base} is loaded already" if base in loaded else full))
                 continue
-            content = _load(root, name, path, min(FILE_LIMIT, room), notes)
+            content = _load(root, name, shown, min(FILE_LIMIT, room), notes)
             if content is not None:
                 room -= len(content.encode())
                 loaded.add(base)
@@ -69,7 +70,7 @@ def _load(root: str, name: str, path: str, limit: int, notes: list[Note]) -> str
     """Return the text of one file as it will appear, or None with a note where there is nothing to show."""
     try:
         # Hidden characters grow when they are made visible and line ends shrink: twice the limit is enough.
-        data, more, _ = read_below(root, name, 2 * FILE_LIMIT, refuse_claude)
+        data, more, status = read_below(root, name, 2 * FILE_LIMIT, refuse_claude)
     except FileRefusedError as error:
         if error.kind != "missing":
             notes.append(Note("refused" if error.kind == "refused" else "skipped", path, str(error)))
@@ -78,6 +79,8 @@ def _load(root: str, name: str, path: str, limit: int, notes: list[Note]) -> str
     if not text:
         notes.append(Note("skipped", path, "it is empty"))
         return None
+    if status.st_nlink > 1:
+        notes.append(Note("kept", path, "a hard link: the same file has another name, maybe outside"))
     content = cut(text, limit)
     if more and content == text:  # the rest of the file was not read
         content = text + TRUNCATION_MARKER

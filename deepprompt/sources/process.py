@@ -8,46 +8,61 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
 _CHUNK = 1 << 16
+_GLANCE = 0.05  # how often, at the least, a wait looks up to see whether it should be given up
 
 
 def run_side_by_side(
-    commands: Sequence[Sequence[str]], *, cwd: str, env: Mapping[str, str], deadline: float, most: int
+    commands: Sequence[Sequence[str]],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    deadline: float,
+    most: int,
+    give_up: Callable[[], bool] = lambda: False,
 ) -> list[bytes | None]:
     """Return each command's standard output, its first `most` bytes where there is more.
 
-    None stands for a command that could not be started, failed, or was not done by the deadline, a value of
-    `time.monotonic()`. Standard input is empty and standard error is dropped.
+    None stands for a command that could not be started, failed, or was not done by the deadline (a value of
+    `time.monotonic()`) or when `give_up` became true. Standard input is empty and standard error is dropped.
     """
-    processes: list[subprocess.Popen[bytes]] = []
+    processes: list[subprocess.Popen[bytes] | None] = []
     try:
         for command in commands:
-            processes.append(
-                subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    cwd=cwd,
-                    env=env,
-                    bufsize=0,
-                    start_new_session=True,  # a process group of its own, so that one kill reaches all of it
-                )
-            )
+            processes.append(_start(command, cwd, env))
+        started = [process for process in processes if process is not None]
         collect = _collect if os.name == "posix" else _collect_portably
-        return collect(processes, deadline, most)
-    except OSError:
-        return [None] * len(commands)
+        outputs = iter(collect(started, deadline, most, give_up))
+        return [None if process is None else next(outputs) for process in processes]
     finally:
         for process in processes:
-            _end(process)
+            if process is not None:
+                _end(process)
 
 
-def _collect(processes: list[subprocess.Popen[bytes]], deadline: float, most: int) -> list[bytes | None]:
+def _start(command: Sequence[str], cwd: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=cwd,
+            env=env,
+            bufsize=0,
+            start_new_session=True,  # a process group of its own, so that one kill reaches all of it
+        )
+    except OSError:
+        return None
+
+
+def _collect(
+    processes: list[subprocess.Popen[bytes]], deadline: float, most: int, give_up: Callable[[], bool]
+) -> list[bytes | None]:
     """Read all pipes as output comes. The end of output is never waited for past the deadline."""
     outputs = [bytearray() for _ in processes]
     full: set[int] = set()
@@ -55,8 +70,8 @@ def _collect(processes: list[subprocess.Popen[bytes]], deadline: float, most: in
         for index, process in enumerate(processes):
             assert process.stdout is not None
             selector.register(process.stdout, selectors.EVENT_READ, index)
-        while selector.get_map() and (left := deadline - time.monotonic()) > 0:
-            for key, _ in selector.select(left):
+        while selector.get_map() and not give_up() and (left := deadline - time.monotonic()) > 0:
+            for key, _ in selector.select(min(left, _GLANCE)):
                 index = key.data
                 chunk = os.read(key.fd, _CHUNK)
                 outputs[index] += chunk
@@ -65,65 +80,91 @@ def _collect(processes: list[subprocess.Popen[bytes]], deadline: float, most: in
                         full.add(index)
                     selector.unregister(key.fileobj)
     return [
-        bytes(output[:most]) if index in full or _succeeded(processes[index], deadline) else None
+        bytes(output[:most]) if index in full or _succeeded(processes[index], deadline, give_up) else None
         for index, output in enumerate(outputs)
     ]
 
 
-def _collect_portably(processes: list[subprocess.Popen[bytes]], deadline: float, most: int) -> list[bytes | None]:
-    """Do the same where pipes cannot be waited on together; they still run side by side."""
-    outputs: list[bytes | None] = []
-    for process in processes:
-        try:
-            output, _ = process.communicate(timeout=max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            outputs.append(None)
-        else:
-            outputs.append(output[:most] if process.returncode == 0 else None)
-    return outputs
+def _succeeded(process: subprocess.Popen[bytes], deadline: float, give_up: Callable[[], bool]) -> bool:
+    """Wait for the end of a process without reaping it: until then its group is still its own, to be killed."""
+    pause = 0.0001
+    while (end := os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)) is None:
+        if give_up() or time.monotonic() > deadline:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, _GLANCE)
+    return end.si_code == os.CLD_EXITED and end.si_status == 0
 
 
-def _succeeded(process: subprocess.Popen[bytes], deadline: float) -> bool:
-    try:
-        return process.wait(max(0.0, deadline - time.monotonic())) == 0
-    except subprocess.TimeoutExpired:
-        return False
+def _collect_portably(
+    processes: list[subprocess.Popen[bytes]], deadline: float, most: int, give_up: Callable[[], bool]
+) -> list[bytes | None]:
+    """Do the same where pipes cannot be waited on together: a thread reads each of them."""
+    outputs = [bytearray() for _ in processes]
+
+    def read(process: subprocess.Popen[bytes], output: bytearray) -> None:
+        assert process.stdout is not None
+        with suppress(OSError, ValueError):  # the pipe is closed when we are done with it
+            while len(output) <= most and (chunk := process.stdout.read(_CHUNK)):
+                output += chunk
+
+    threads = [threading.Thread(target=read, args=pair, daemon=True) for pair in zip(processes, outputs, strict=True)]
+    for thread in threads:
+        thread.start()
+    results: list[bytes | None] = []
+    for process, output, thread in zip(processes, outputs, threads, strict=True):
+        while thread.is_alive() and not give_up() and (left := deadline - time.monotonic()) > 0:
+            thread.join(min(left, _GLANCE))
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.0 if len(output) > most or give_up() else max(0.0, deadline - time.monotonic()))
+        succeeded = len(output) > most or process.poll() == 0
+        results.append(bytes(output[:most]) if succeeded else None)
+    return results
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill what still runs, with all that it started, before its number can be given to another process."""
-    if process.poll() is None:
+    """Kill a process and all that it started, before it is reaped and its number can be given to another."""
+    if process.returncode is None:
         with suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()
+            if os.name == "posix":
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
         process.wait()
     if process.stdout is not None:
         process.stdout.close()
 
 
-class _Terminated(BaseException):
-    """SIGTERM arrived."""
-
-
 @contextmanager
-def finally_on_sigterm() -> Iterator[None]:
-    """While it lasts, let SIGTERM run every `finally` on its way, then end the process as it would have.
+def signals_wait() -> Iterator[Callable[[], bool]]:
+    """While it lasts, SIGINT and SIGTERM wait; what is yielded tells whether one came. Then they have their effect.
 
-    A handler that the host has set stays: it decides what SIGTERM means. So does the default in another
+    A handler that the host has set stays: it decides what the signal means. So does everything in another
     thread than the main one, where Python offers no choice.
     """
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if not ours:
-        yield
-        return
+    arrived: list[int] = []
 
-    def raise_terminated(_number: int, _frame: FrameType | None) -> None:
-        raise _Terminated
+    def note(number: int, _frame: FrameType | None) -> None:
+        arrived.append(number)
 
-    signal.signal(signal.SIGTERM, raise_terminated)
+    usual = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    is_main = threading.current_thread() is threading.main_thread()
+    ours = {number: usual[number] for number in usual if is_main and signal.getsignal(number) is usual[number]}
     try:
-        yield
-    except _Terminated:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTERM)
+        for number in ours:
+            signal.signal(number, note)
+        yield lambda: bool(arrived)
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        _restore(list(ours.items()))
+        if arrived:
+            signal.raise_signal(arrived[0])
+
+
+def _restore(handlers: list[tuple[signal.Signals, object]]) -> None:
+    """Put handlers back, every one of them even if a signal strikes between two."""
+    if handlers:
+        (number, handler), *rest = handlers
+        try:
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        finally:
+            _restore(rest)

@@ -31,7 +31,7 @@ def discover_project_context(cwd: str | os.PathLike[str]) -> ProjectContext:
     return ProjectContext(
         cwd=shown_path(os.fspath(cwd), []),
         current_date=time.strftime("%Y-%m-%d", time.gmtime()),
-        os_name="windows" if sys.platform == "win32" else sys.platform,
+        os_name="windows" if sys.platform == "win32" else sys.platform.rstrip("0123456789"),
         os_version=_os_version(),
         shell=shown_path(os.environ.get("SHELL", ""), []) or "unknown",
     )

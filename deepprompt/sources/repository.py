@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from deepprompt.errors import FileRefusedError, SourceError
 from deepprompt.sources.files import Contents, read_below
 
-_MOST_CONFIG = 1 << 16
+_MOST_SMALL = 1 << 20
 _MOST_INDEX = 1 << 29
 _MOST_PACKED_REFS = 1 << 26
 _MOST_SYMBOLIC = 5
@@ -26,16 +26,22 @@ _MOST_SYMBOLIC = 5
 _HASH = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 _REF = re.compile(rb"ref: (refs/[!-\x7e\x80-\xff]+)\n?")  # no blanks, no control characters
 
-# The settings that change what is seen but run nothing, with the values that they may have.
+# The settings that change what is seen but run nothing. A list names the values that one may have.
+_BOOLEAN = {"true": "true", "yes": "true", "on": "true", "1": "true"} | dict.fromkeys(
+    ("false", "no", "off", "0", ""), "false"
+)
 _INERT = {
-    "core.filemode": ("true", "false"),
-    "core.symlinks": ("true", "false"),
-    "core.ignorecase": ("true", "false"),
-    "core.precomposeunicode": ("true", "false"),
-    "core.trustctime": ("true", "false"),
-    "core.autocrlf": ("true", "false", "input"),
-    "core.eol": ("lf", "crlf", "native"),
-    "extensions.objectformat": ("sha1", "sha256"),
+    "core.filemode": _BOOLEAN,
+    "core.symlinks": _BOOLEAN,
+    "core.ignorecase": _BOOLEAN,
+    "core.precomposeunicode": _BOOLEAN,
+    "core.trustctime": _BOOLEAN,
+    "core.sparsecheckout": _BOOLEAN,
+    "core.sparsecheckoutcone": _BOOLEAN,
+    "index.sparse": _BOOLEAN,
+    "core.autocrlf": _BOOLEAN | {"input": "input"},
+    "core.eol": {"lf": "lf", "crlf": "crlf", "native": "native"},
+    "extensions.objectformat": {"sha1": "sha1", "sha256": "sha256"},
 }
 
 _OUR_CONFIG = """\
@@ -117,27 +123,40 @@ def _follow_git_file(top: str) -> tuple[str, str]:
     git_dir = os.path.realpath(os.path.join(top, line.removeprefix("gitdir: ")))
     dot_git = os.path.join(top, ".git")
     try:
-        if _line(git_dir, "commondir") == "../.." and os.path.realpath(_line(git_dir, "gitdir")) == dot_git:
+        back = os.path.join(git_dir, _line(git_dir, "gitdir"))
+        if _line(git_dir, "commondir") == "../.." and os.path.realpath(back) == dot_git:
             return git_dir, os.path.dirname(os.path.dirname(git_dir))  # a linked work tree
     except FileRefusedError:
-        work_tree = read_config(git_dir).get("core.worktree")
+        work_tree = _settings(git_dir, git_dir).get("core.worktree")
         if work_tree and os.path.realpath(os.path.join(git_dir, work_tree)) == top:
             return git_dir, git_dir  # a submodule
     raise SourceError("the .git file names a git directory that does not belong to this folder")
 
 
-def _read(root: str, path: str, limit: int) -> Contents:
-    """Read a file of a git directory; git itself makes no links there."""
-    return read_below(root, path, limit, lambda really: None if really == path else "a link")
+def _read(root: str, path: str, limit: int = _MOST_SMALL) -> Contents:
+    """Read a whole file of a git directory; git itself makes no links there."""
+    try:
+        return read_below(root, path, limit, lambda really: None if really == path else "a link", whole=True)
+    except FileRefusedError as error:
+        raise FileRefusedError(error.kind, f"{os.path.join(root, path)}: {error}") from None
+
+
+def _read_if_there(root: str, path: str, limit: int = _MOST_SMALL) -> Contents | None:
+    try:
+        return _read(root, path, limit)
+    except FileRefusedError as error:
+        if error.kind != "missing":
+            raise
+        return None
 
 
 def _line(root: str, path: str) -> str:
-    return os.fsdecode(_read(root, path, 4096).data).removesuffix("\n")
+    return os.fsdecode(_read(root, path).data).removesuffix("\n")
 
 
 def _head(git_dir: str, common_dir: str) -> tuple[str, str]:
     """Return the branch and the commit of HEAD."""
-    data = _read(git_dir, "HEAD", 1024).data
+    data = _read(git_dir, "HEAD").data
     first = ""
     for _ in range(_MOST_SYMBOLIC):
         if _HASH.fullmatch(data):
@@ -149,91 +168,119 @@ def _head(git_dir: str, common_dir: str) -> tuple[str, str]:
         if ref == "refs/heads/.invalid":
             raise SourceError("its refs are stored as reftable, which is not supported")
         first = first or ref
-        try:
-            data = _read(common_dir, ref, 1024).data
-        except FileRefusedError as error:
-            if error.kind != "missing":
-                raise
-            data = _packed_ref(common_dir, match[1])
-            if not data:
-                return first.removeprefix("refs/heads/"), ""
+        # A branch `main` may be packed while the folder of a former `main/x` is still there.
+        loose = None if os.path.isdir(os.path.join(common_dir, ref)) else _read_if_there(common_dir, ref)
+        data = loose.data if loose else _packed_ref(common_dir, match[1])
+        if not data:
+            return first.removeprefix("refs/heads/"), ""
     raise SourceError("HEAD is a chain of symbolic refs")
 
 
 def _packed_ref(common_dir: str, ref: bytes) -> bytes:
-    try:
-        data = _read(common_dir, "packed-refs", _MOST_PACKED_REFS).data
-    except FileRefusedError as error:
-        if error.kind != "missing":
-            raise
-        return b""
+    packed = _read_if_there(common_dir, "packed-refs", _MOST_PACKED_REFS)
+    data = packed.data if packed else b""
     end = data.find(b" " + ref + b"\n")
     return data[data.rfind(b"\n", 0, end) + 1 : end] if end >= 0 else b""
 
 
-def read_config(git_dir: str) -> dict[str, str]:
-    """Return the plain `section.key` settings of a repository's own config; includes and the like are only text."""
-    try:
-        text = os.fsdecode(_read(git_dir, "config", _MOST_CONFIG).data)
-    except FileRefusedError:
-        return {}
+def _settings(git_dir: str, common_dir: str) -> dict[str, str]:
+    """Return the plain `section.key` settings of a repository's own files; an include in them is only text."""
     settings = {}
-    section = ""
-    for line in text.split("\n"):
-        line = line.strip()
-        if line.startswith("["):
-            section = line[1:].partition("]")[0].strip().lower()
-        elif section and line[:1] not in ("#", ";"):
-            key, _, value = line.partition("=")
-            value = value.split(" #")[0].split(" ;")[0].strip().strip('"')
-            settings[f"{section}.{key.strip().lower()}"] = value or "true"
+    for folder, name in ((common_dir, "config"), (git_dir, "config.worktree")):
+        section = ""
+        contents = _read_if_there(folder, name)
+        for line in os.fsdecode(contents.data if contents else b"").split("\n"):
+            line = line.strip()
+            if line.startswith("["):
+                section = line[1:].partition("]")[0].strip().lower()
+            elif section and line[:1] not in ("", "#", ";"):
+                key, equals, value = line.partition("=")
+                settings[f"{section}.{key.strip().lower()}"] = _value(value) if equals else "true"
     return settings
 
 
+def _value(text: str) -> str:
+    """Return a configuration value without its quotes, escapes, comment and blanks around it."""
+    value = []
+    quoted = escaped = False
+    for character in text.strip():
+        if escaped:
+            value.append({"n": "\n", "t": "\t"}.get(character, character))
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        elif character == '"':
+            quoted = not quoted
+        elif character in "#;" and not quoted:
+            break
+        else:
+            value.append(character)
+    return "".join(value) if quoted or text.rstrip().endswith('"') else "".join(value).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All of a repository's own files that git will see, as they were read: what a private git directory is made of."""
+
+    config: str
+    files: tuple[tuple[str, bytes], ...]
+    index: Contents | None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for two states that mean the same. git replaces its index, so what the file is tells what is in it."""
+        status = self.index.status if self.index else None
+        index = status and (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        return (self.config, self.files, index)
+
+
+def read_state(repository: Repository) -> State:
+    """Read what a private git directory is made of."""
+    settings = _settings(repository.git_dir, repository.common_dir)
+    known = {
+        key: values[settings[key].lower()] for key, values in _INERT.items() if settings.get(key, "?").lower() in values
+    }
+    lines = [_OUR_CONFIG, f"\trepositoryFormatVersion = {1 if 'extensions.objectformat' in known else 0}\n"]
+    for key, value in known.items():
+        section, name = key.split(".")
+        lines.append(f"[{section}]\n\t{name} = {value}\n")
+    # Before the first commit git needs the name of a branch, and any will do.
+    files = [("HEAD", f"{repository.commit or 'ref: refs/heads/main'}\n".encode())]
+    common, own = repository.common_dir, repository.git_dir
+    for folder, name in ((common, "info/exclude"), (common, "shallow"), (own, "info/sparse-checkout")):
+        if contents := _read_if_there(folder, name):
+            files.append((name, contents.data))
+    index = _read_if_there(own, "index", _MOST_INDEX)
+    if index:
+        files += _shared_index(own, index.data)
+    return State("".join(lines), tuple(files), index)
+
+
+def _shared_index(git_dir: str, index: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the larger half of a split index, which names it by hash; git looks for it beside the index."""
+    for name in sorted(os.listdir(git_dir)):
+        digest = name.removeprefix("sharedindex.")
+        if digest != name and re.fullmatch("[0-9a-f]{40,64}", digest) and bytes.fromhex(digest) in index:
+            yield name, _read(git_dir, name, _MOST_INDEX).data
+
+
 @contextmanager
-def private_git_dir(repository: Repository, index: Contents | None) -> Iterator[str]:
+def private_git_dir(repository: Repository, state: State) -> Iterator[str]:
     """Make the folder that git gets as its GIT_DIR, and remove it at the end."""
     folder = _make_private_folder(outside=repository.top)
     try:
-        os.mkdir(os.path.join(folder, "refs"))
-        settings = read_config(repository.common_dir)
-        inert = {key: settings[key].lower() for key, known in _INERT.items() if settings.get(key, "").lower() in known}
-        _write(folder, "config", _config(inert).encode())
-        # Before the first commit git needs the name of a branch, and any will do.
-        _write(folder, "HEAD", f"{repository.commit or 'ref: refs/heads/main'}\n".encode())
-        for name in ("info/exclude", "shallow"):
-            _copy_small(repository.common_dir, name, folder)
-        if index is not None:
+        for name in ("refs", "objects", "info"):
+            os.mkdir(os.path.join(folder, name))
+        for name, data in (("config", state.config.encode()), *state.files):
+            _write(folder, name, data)
+        if state.index:
             # The copy keeps the time of the original: by it git knows which files may have changed since
             # within one tick of the clock, and looks into those.
-            path = _write(folder, "index", index.data)
-            os.utime(path, ns=(index.status.st_atime_ns, index.status.st_mtime_ns))
-            _copy_shared_index(repository.git_dir, index.data, folder)
+            path = _write(folder, "index", state.index.data)
+            os.utime(path, ns=(state.index.status.st_atime_ns, state.index.status.st_mtime_ns))
         yield folder
     finally:
         _remove(folder)
-
-
-def read_index(repository: Repository) -> Contents | None:
-    """Return the index, None where nothing was ever added."""
-    try:
-        index = _read(repository.git_dir, "index", _MOST_INDEX)
-    except FileRefusedError as error:
-        if error.kind != "missing":
-            raise
-        return None
-    if index.more:
-        raise SourceError(f"its index is larger than {_MOST_INDEX} bytes")
-    return index
-
-
-def _config(inert: dict[str, str]) -> str:
-    version = 1 if "extensions.objectformat" in inert else 0
-    lines = [_OUR_CONFIG, f"\trepositoryFormatVersion = {version}\n"]
-    lines += [
-        f"[{section}]\n\t{key} = {value}\n" for (section, key), value in ((k.split("."), v) for k, v in inert.items())
-    ]
-    return "".join(lines)
 
 
 def _make_private_folder(outside: str) -> str:
@@ -256,30 +303,6 @@ def _write(folder: str, name: str, data: bytes) -> str:
     with open(path, "xb", buffering=0) as file:
         file.write(data)
     return path
-
-
-def _copy_small(root: str, name: str, folder: str) -> None:
-    try:
-        data = _read(root, name, _MOST_CONFIG).data
-    except FileRefusedError:
-        return
-    if data:
-        os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
-        _write(folder, name, data)
-
-
-def _copy_shared_index(git_dir: str, index: bytes, folder: str) -> None:
-    """Copy the larger half of a split index, which names it by hash; git looks for it beside the index."""
-    at = index.rfind(b"link")
-    if at < 0:
-        return
-    for size in (20, 32):
-        name = f"sharedindex.{index[at + 8 : at + 8 + size].hex()}"
-        try:
-            shared = _read(git_dir, name, _MOST_INDEX)
-        except FileRefusedError:
-            continue
-        _write(folder, name, shared.data)
 
 
 def _remove(folder: str) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from deepprompt.errors import FileRefusedError, SkillError, SourceError
 from deepprompt.prompt import Note, sha256_hex
-from deepprompt.sources.files import clean_path, read_below, refuse_claude, search_roots
+from deepprompt.sources.files import from_system, read_below, refuse_claude, search_roots, shown_path
 from deepprompt.sources.text import decode, one_line, reveal, scrub, trim
 
 SCAN_FOLDERS = (".deepseek/skills", "skills", ".opencode/skills", ".claude/skills", ".agents/skills")
@@ -29,7 +29,7 @@ DESCRIPTION_LIMIT = 80
 _RUN_MODE_KEYS = ("runas", "run_mode", "run-mode")
 _TOOLS_KEYS = ("allowed-tools", "allowed_tools", "allowedtools")
 _HEADING = re.compile(r"#[\t\f ]+(.*)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _LONE_PIPE = re.compile(r"(?<!\S)\|(?!\S)")
 
 
@@ -85,9 +85,10 @@ class SkillStore:
         if skill is None:
             raise SkillError(f"no skill named {name!r}; there are: {', '.join(self.names()) or 'none'}")
         try:
-            data, _, _ = read_below(skill.root, skill.path, FILE_LIMIT, _refuse_claude_but_skills)
+            data, _, _ = read_below(skill.root, skill.path, FILE_LIMIT, _refuse_claude_but_skills, whole=True)
         except FileRefusedError as error:
-            raise SkillError(f"the body of skill {name!r} is gone: {skill.path}: {error}") from None
+            path = shown_path(skill.path, [])
+            raise SkillError(f"the body of skill {name!r} is gone: {path}: {error}") from None
         _, body = _split(decode(data, skill.path, []))
         return reveal(trim(body), skill.path, [])
 
@@ -121,7 +122,9 @@ def load_skills(cwd: str | os.PathLike[str], home: str | os.PathLike[str] = "") 
                 if skill is None:
                     continue
                 if skill.name in found:
-                    notes.append(Note("skipped", path, f"a skill named {skill.name!r} is listed already"))
+                    notes.append(
+                        Note("skipped", shown_path(path, []), f"a skill named {skill.name!r} is listed already")
+                    )
                 else:
                     found[skill.name] = skill
     return SkillStore(found.values(), notes)
@@ -138,21 +141,25 @@ def _skill_files(root: str, scan_folder: str, notes: list[Note]) -> Iterator[str
             notes.append(Note("cut", scan_folder, f"more than {MOST_FOLDERS} folders; the rest is not searched"))
             return
         if _is_linked(root, folder):
-            notes.append(Note("skipped", folder, "a linked folder"))
+            notes.append(Note("skipped", shown_path(folder, []), "a linked folder"))
             continue
         try:
             with os.scandir(os.path.join(root, folder)) as listing:
                 entries = {}
-                for entry in listing:
+                for entry in sorted(listing, key=lambda entry: entry.name):
                     entries[entry.name] = entry.is_dir(follow_symlinks=False)
                     if entry.is_symlink() and entry.name != SKILL_FILE:
                         notes.append(
-                            Note("skipped", f"{folder}/{entry.name}", "a link; linked folders are not searched")
+                            Note(
+                                "skipped",
+                                shown_path(f"{folder}/{entry.name}", []),
+                                "a link; linked folders are not searched",
+                            )
                         )
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            notes.append(Note("skipped", folder, f"cannot be listed: {error.strerror}"))
+            notes.append(Note("skipped", shown_path(folder, []), f"cannot be listed: {error.strerror}"))
             continue
         if entries.get(SKILL_FILE) is False:
             yield f"{folder}/{SKILL_FILE}"
@@ -177,36 +184,38 @@ def _refuse_claude_but_skills(path: str) -> str | None:
 
 
 def _load(root: str, path: str, notes: list[Note]) -> Skill | None:
+    shown = shown_path(path, [])
     try:
-        data, more, _ = read_below(root, path, FILE_LIMIT, _refuse_claude_but_skills)
+        data, _, _ = read_below(root, path, FILE_LIMIT, _refuse_claude_but_skills, whole=True)
     except FileRefusedError as error:
-        notes.append(Note("refused" if error.kind == "refused" else "skipped", path, str(error)))
+        notes.append(Note("refused" if error.kind == "refused" else "skipped", shown, str(error)))
         return None
-    if more:
-        notes.append(Note("refused", path, f"larger than {FILE_LIMIT} bytes"))
-        return None
-    text = decode(data, path, notes)
+    text = decode(data, shown, notes)
     front, body = _split(text)
-    folder = os.path.basename(os.path.dirname(path)) or os.path.basename(clean_path(root))
-    name = _field(front.get("name", "") if front is not None else _first_heading(text), path, notes)
+    folder = os.path.basename(os.path.dirname(path))
+    name = front.get("name", "") if front is not None else _first_heading(text)
     front = front or {}
+    description = trim(front.get("description", "")).partition("\n")[0]
+    tools = [_field(tool, shown, notes) for tool in _first_of(front, _TOOLS_KEYS).split(",") if trim(tool)]
     return Skill(
-        name=(name or _field(folder, path, notes))[:NAME_LIMIT],
-        description=_field(trim(front.get("description", "")).partition("\n")[0], path, notes)[:DESCRIPTION_LIMIT],
-        run_mode=_field(_first_of(front, _RUN_MODE_KEYS), path, notes) or "direct",
+        name=_field(name, shown, notes, NAME_LIMIT)
+        or _field(from_system(folder, shown, notes), shown, notes, NAME_LIMIT),
+        description=_field(description, shown, notes, DESCRIPTION_LIMIT),
+        run_mode=_field(_first_of(front, _RUN_MODE_KEYS), shown, notes) or "direct",
         body_hash=sha256_hex(trim(body)),
-        tools=tuple(
-            sorted(_field(tool, path, notes) for tool in _first_of(front, _TOOLS_KEYS).split(",") if trim(tool))
-        ),
+        tools=tuple(sorted(tools)),
         root=root,
         path=path,
     )
 
 
-def _field(value: str, path: str, notes: list[Note]) -> str:
-    """Return a value as one column: on one line, nothing hidden, and no ` | ` that would start another."""
+def _field(value: str, path: str, notes: list[Note], limit: int = FILE_LIMIT) -> str:
+    """Return a value as one column: on one line, nothing hidden, cut, and no ` | ` that would start another."""
     value = one_line(trim(reveal(scrub(value, path, notes), path, notes)), path, notes)
-    return _LONE_PIPE.sub(r"\\|", value)
+    value = trim(value[:limit])
+    while len(column := _LONE_PIPE.sub(r"\\|", value)) > limit:
+        value = trim(value[:-1])
+    return column
 
 
 def _first_of(front: dict[str, str], keys: tuple[str, ...]) -> str:
@@ -232,7 +241,7 @@ def _front_matter(text: str) -> dict[str, str]:
     if len(text) <= YAML_LIMIT:  # the parser takes long and deep nesting badly
         import yaml
 
-        with suppress(yaml.YAMLError, RecursionError, ValueError):
+        with suppress(yaml.YAMLError, RecursionError, ValueError, OverflowError):
             parsed = yaml.load(text, Loader=yaml.BaseLoader)  # it makes strings, lists and dicts, nothing else
     if not isinstance(parsed, dict):
         return _plain_front_matter(text)

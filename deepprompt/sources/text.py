@@ -1,7 +1,7 @@
 """Text from outside: decode it once, make the invisible visible, keep it from forging structure, cut it.
 
-Every function is deterministic and idempotent, takes time in proportion to its input, and adds to `notes`
-what it changed. Nothing here reads a file: that is `sources.files`. Characters are handled where text is
+Every function is deterministic, takes time in proportion to its input, and adds to `notes` what it changed;
+each but `cut` is idempotent. Nothing here reads a file: that is `sources.files`. Characters are handled where text is
 loaded (`decode`, `reveal`), structure where it is joined (`scrub`, `escape_boundary`, `one_line`).
 """
 
@@ -29,7 +29,7 @@ _LINE_BREAKS = re.compile("[\n\r\v\f\x85\u2028\u2029]+")
 # invisible characters between them; no newlines are needed around it. A backslash before it has
 # neutralised it already. Every quantifier is bounded, so the time is linear.
 _EQUALS = "[=\uff1d\ufe66]"
-_GAP = f"[{HIDDEN} \t\xa0]{{0,8}}"
+_GAP = f"[{HIDDEN} \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]{{0,8}}"
 _BOUNDARY = re.compile(
     rf"(?<!\\)({_EQUALS}{_GAP}){{3}}"
     + _GAP.join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in "DYNAMICCONTEXT"),
@@ -42,15 +42,19 @@ def decode(data: bytes, source: str, notes: list[Note], *, complete: bool = True
 
     With `complete=False` the bytes stop somewhere in the file, and a character cut in two at the end is left out.
     """
-    data = data.removeprefix(codecs.BOM_UTF8)
+    return unify_line_ends(to_text(data.removeprefix(codecs.BOM_UTF8), source, notes, complete=complete))
+
+
+def to_text(data: bytes, source: str, notes: list[Note], *, complete: bool = True) -> str:
+    """UTF-8 bytes as text with U+FFFD for what is not UTF-8, and nothing else changed."""
     try:
-        text, _ = codecs.utf_8_decode(data, "strict", complete)
+        return codecs.utf_8_decode(data, "strict", complete)[0]
     except UnicodeDecodeError as error:
-        text, _ = codecs.utf_8_decode(data, "replace", complete)
-        offset = len(data[: error.start].decode())
+        text = codecs.utf_8_decode(data, "replace", complete)[0]
+        offset = len(unify_line_ends(data[: error.start].decode()))
         count = text.count("\ufffd") - data.count("\ufffd".encode())
         notes.append(Note("replaced", source, "bytes that are not UTF-8, by U+FFFD", offset, count))
-    return unify_line_ends(text)
+        return text
 
 
 def unify_line_ends(text: str) -> str:
@@ -102,7 +106,7 @@ def _is_ordinary(character: str, text: str, start: int) -> bool:
         # A selector before the joiner was legal only after an emoji.
         return _EMOJI.match(text[start - 2 : start - 1] if before == "\ufe0f" else before) is not None
     if character in "\u200c\u200d":
-        return _JOINING.match(before) is not None
+        return _JOINING.match(before) is not None or (_JOINING.match(after) is not None and before.isalnum())
     if character in "\u180b\u180c\u180d\u180e\u180f":
         return _MONGOLIAN.match(before) is not None
     return False
@@ -112,11 +116,11 @@ def scrub(text: str, source: str, notes: list[Note]) -> str:
     """Replace lone surrogates by U+FFFD, so that the text encodes to UTF-8."""
     if text.isascii():
         return text
-    scrubbed, count = _SURROGATE.subn("\ufffd", text)
-    if not count:
+    first = _SURROGATE.search(text)
+    if first is None:
         return text
-    offset = scrubbed.index("\ufffd")
-    notes.append(Note("replaced", source, "lone surrogates, by U+FFFD", offset, count))
+    scrubbed, count = _SURROGATE.subn("\ufffd", text)
+    notes.append(Note("replaced", source, "lone surrogates, by U+FFFD", first.start(), count))
     return scrubbed
 
 

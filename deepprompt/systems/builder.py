@@ -32,7 +32,7 @@ class SystemPromptBuilder:
     """Builds the system prompt of one agent. `project` may be assigned anew each turn; the rest is fixed.
 
     The base is `static_base`; or, when that is empty, `base_parts`, such as another version out of a catalogue;
-    or the bundled base prompt V1. `append` is text of the caller's own at the end of the static prefix.
+    or the bundled base prompt V1. `append` is the caller's own text, or parts, at the end of the static prefix.
     """
 
     __slots__ = ("_notes", "_parts", "_prefix", "project")
@@ -45,15 +45,15 @@ class SystemPromptBuilder:
         project: ProjectContext | None = None,
         *,
         base_parts: Iterable[Part] = (),
-        append: str = "",
+        append: str | Iterable[Part] = "",
     ) -> None:
         notes: list[Note] = list(getattr(instructions, "notes", ()))
         parts = _base_parts(static_base, tuple(base_parts), notes)
         parts += _instruction_parts(list(instructions), notes)
         parts += _skill_parts(skill_directory, notes)
-        if append:
-            text = "\n\n" + _kept(append, "append", notes)
-            parts.append(Part("append", text, Pace.PROJECT, "argument:append"))
+        if isinstance(append, str):
+            append = [Part("append", append, Pace.PROJECT, "argument:append")] if append else []
+        parts += [Part(own.name, "\n\n" + _kept(own.text, own.name, notes), own.pace, own.origin) for own in append]
         parts.append(Part(BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Pace.TURN, "deepprompt"))
         self._parts = tuple(parts)
         self._notes = tuple(notes)

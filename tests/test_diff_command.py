@@ -1,0 +1,178 @@
+"""`deepprompt diff`: what changed between two versions, and what that costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepprompt.cli import main
+
+CaptureBytes = pytest.CaptureFixture[bytes]
+
+FILES = {
+    "base/1.0.0/preset.table": "who release always\nhow release always\nold release always\nhint release skills\n",
+    "base/1.0.0/who.md": "You are an agent.\nYou help.\n",
+    "base/1.0.0/how.md": "Work well.\n",
+    "base/1.0.0/old.md": "Drop this.\n",
+    "base/1.0.0/hint.md": "Hint.\n",
+    "base/1.1.0/preset.table": "who release always\nhow release always\nnew release always\nhint release skills\n",
+    "base/1.1.0/who.md": "You are a careful agent.\nYou help.\n",
+    "base/1.1.0/how.md": "Work well.\n",
+    "base/1.1.0/new.md": "Mind the é.\n",
+    "base/1.1.0/hint.md": "Hint.\n",
+}
+
+DIFF = """\
+who: changed, +1 tokens
+--- old/who
++++ new/who
+@@ -1,3 +1,3 @@
+-You are an agent.
++You are a careful agent.
+ You help.
+ 
+old: removed, -2 tokens
+--- old/old
++++ new/old
+@@ -1,2 +1 @@
+-Drop this.
+ 
+new: added, +3 tokens
+--- old/new
++++ new/new
+@@ -1 +1,2 @@
++Mind the é.
+ 
+3 of 5 parts changed, +2 tokens in all (estimated)
+"""  # noqa: W293
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Path:
+    """Return a folder of parts with two versions of one family."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(text.encode())
+    return tmp_path
+
+
+def differ(capture: CaptureBytes, parts: Path, old: str, new: str, *options: str) -> str:
+    """Run `diff` without failure, and return what it prints."""
+    assert main(["diff", old, new, "--parts", str(parts), *options]) == 0
+    said = capture.readouterr()
+    assert said.err == b""
+    return said.out.decode()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("base@1.0.0", "base@1.1.0"), ("base@1.0.0", "base"), ("base~=1.0.0", "base>1.0")]
+)
+def test_text(old: str, new: str, parts: Path, capsysbinary: CaptureBytes) -> None:
+    """Each changed, removed and added part is shown as a unified diff with its token difference, then the sum."""
+    assert differ(capsysbinary, parts, old, new) == DIFF
+
+
+def test_backwards(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """The other way round what was added is removed, and the sum has the other sign."""
+    text = differ(capsysbinary, parts, "base@1.1.0", "base@1.0.0")
+    assert "new: removed, -3 tokens\n" in text
+    assert "old: added, +2 tokens\n" in text
+    assert text.endswith("3 of 5 parts changed, -2 tokens in all (estimated)\n")
+
+
+def test_same(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """Between a version and itself nothing changed."""
+    assert differ(capsysbinary, parts, "base@1.0.0", "base@1.0") == (
+        "0 of 4 parts changed, +0 tokens in all (estimated)\n"
+    )
+
+
+def test_bundled(capsysbinary: CaptureBytes) -> None:
+    """Without a folder the bundled versions are compared."""
+    assert main(["diff", "base@1.0.0", "base@1.0.0"]) == 0
+    assert capsysbinary.readouterr() == (b"0 of 4 parts changed, +0 tokens in all (estimated)\n", b"")
+
+
+def test_json(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """`--json` gives the changes part by part, with the same diffs and differences."""
+    found: Any = json.loads(differ(capsysbinary, parts, "base@1.0.0", "base@1.1.0", "--json"))
+    changes = found.pop("changes")
+    assert found == {"old": "base@1.0.0", "new": "base@1.1.0", "reordered": False, "tokens": 2}
+    assert [(change["part"], change["kind"], change["tokens"]) for change in changes] == [
+        ("who", "changed", 1),
+        ("old", "removed", -2),
+        ("new", "added", 3),
+    ]
+    assert changes[0]["diff"] in DIFF
+
+
+def test_json_names_the_versions(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """The report names the versions that were compared, not only how they were asked for."""
+    found: Any = json.loads(differ(capsysbinary, parts, "base~=1.0.0", "base", "--json"))
+    assert (found["old"], found["new"]) == ("base@1.0.0", "base@1.1.0")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param("how release always\nwho release always\nnew release always\nhint release skills\n", id="order"),
+        pytest.param("who release always\nhow project always\nnew project always\nhint release skills\n", id="pace"),
+        pytest.param(
+            "who release always\nhow release always\nnew release skills\nhint release skills\n", id="condition"
+        ),
+    ],
+)
+def test_only_the_table_changed(table: str, parts: Path, capsysbinary: CaptureBytes) -> None:
+    """A change of order, pace or condition changes the prompt too, and is not passed over."""
+    for name in ("who", "how", "new", "hint"):
+        (parts / "base" / "2.0").mkdir(exist_ok=True)
+        (parts / "base" / "2.0" / f"{name}.md").write_text(FILES[f"base/1.1.0/{name}.md"])
+    (parts / "base/2.0/preset.table").write_text(table)
+    same = differ(capsysbinary, parts, "base@1.1.0", "base@1.1.0")
+    assert differ(capsysbinary, parts, "base@1.1.0", "base@2.0") != same
+
+
+def test_last_newline(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """A last newline that went away is a change that is shown."""
+    (parts / "base/1.1.0/hint.md").write_text("Hint.")
+    assert "hint: changed, +0 tokens\n--- old/hint\n+++ new/hint\n@@ -1,2 +1 @@\n Hint.\n-\n" in differ(
+        capsysbinary, parts, "base@1.0.0", "base@1.1.0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("base@1.0.0", "base@9", "no version of base is 9; there are: 1.0.0, 1.1.0"),
+        ("base~=3.0", "base", "no version of base is ~=3.0; there are: 1.0.0, 1.1.0"),
+        ("@1.0.0", "1.1.0", "cannot read '@1.0.0'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
+        ("", "base", "cannot read ''; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
+    ],
+)
+def test_unknown(old: str, new: str, message: str, parts: Path, capsysbinary: CaptureBytes) -> None:
+    """A version that there is not, or that cannot be read, is an error of one line that says what there is."""
+    assert main(["diff", old, new, "--parts", str(parts)]) == 1
+    assert capsysbinary.readouterr() == (b"", f"deepprompt: {message}\n".encode())
+
+
+def test_unknown_family(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """A family that there is not is an error that lists those there are."""
+    assert main(["diff", "base", "other", "--parts", str(parts)]) == 1
+    assert capsysbinary.readouterr() == (b"", f"deepprompt: {parts} has no family 'other'; there are: base\n".encode())
+
+
+def test_no_folder(capsysbinary: CaptureBytes) -> None:
+    """A folder that is not there is an error that names it."""
+    assert main(["diff", "base", "base", "--parts", "/nowhere"]) == 1
+    assert capsysbinary.readouterr() == (b"", b"deepprompt: no folder of parts at '/nowhere'\n")
+
+
+def test_part_missing(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """A part that a table names and the folder lacks is an error that lists the files there are."""
+    (parts / "base/1.1.0/new.md").unlink()
+    assert main(["diff", "base@1.0.0", "base@1.1.0", "--parts", str(parts)]) == 1
+    message = f"deepprompt: {parts} has no base/1.1.0/new.md; base/1.1.0/ has: hint.md, how.md, preset.table, who.md\n"
+    assert capsysbinary.readouterr() == (b"", message.encode())
