@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from deepprompt.catalog import from_package as from_package
     from deepprompt.checks.tokens import estimate_tokens as estimate_tokens
     from deepprompt.errors import AssetError as AssetError
+    from deepprompt.errors import BudgetError as BudgetError
     from deepprompt.errors import DeepPromptError as DeepPromptError
     from deepprompt.errors import PaceError as PaceError
     from deepprompt.errors import SkillError as SkillError
     from deepprompt.errors import SourceError as SourceError
     from deepprompt.errors import ToolError as ToolError
     from deepprompt.errors import UnknownPartError as UnknownPartError
+    from deepprompt.errors import VariableError as VariableError
     from deepprompt.prompt import Note as Note
     from deepprompt.prompt import Pace as Pace
     from deepprompt.prompt import Part as Part
     from deepprompt.prompt import Prompt as Prompt
+    from deepprompt.sources.claude_md import load_claude_md as load_claude_md
     from deepprompt.sources.git import GitSnapshot as GitSnapshot
     from deepprompt.sources.git import read_git as read_git
     from deepprompt.sources.instructions import InstructionFile as InstructionFile
@@ -37,45 +40,78 @@ if TYPE_CHECKING:
     from deepprompt.sources.project import render_project_context as render_project_context
     from deepprompt.sources.skills import SkillStore as SkillStore
     from deepprompt.sources.skills import load_skills as load_skills
+    from deepprompt.systems.agents import AgentDefinition as AgentDefinition
+    from deepprompt.systems.agents import agent_names as agent_names
+    from deepprompt.systems.agents import agent_prompt as agent_prompt
+    from deepprompt.systems.agents import assemble_subagent_prompt as assemble_subagent_prompt
+    from deepprompt.systems.agents import compose_subagent_prompt as compose_subagent_prompt
+    from deepprompt.systems.agents import reminder as reminder
+    from deepprompt.systems.agents import reminder_names as reminder_names
     from deepprompt.systems.builder import BASE_PROMPT_V1 as BASE_PROMPT_V1
     from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY as DYNAMIC_CONTEXT_BOUNDARY
     from deepprompt.systems.builder import SystemPromptBuilder as SystemPromptBuilder
     from deepprompt.systems.builder import inject_recalled as inject_recalled
+    from deepprompt.systems.preset import McpServer as McpServer
+    from deepprompt.systems.preset import PromptAssemblyConfig as PromptAssemblyConfig
+    from deepprompt.systems.preset import PromptVars as PromptVars
+    from deepprompt.systems.preset import SlashCommand as SlashCommand
+    from deepprompt.systems.preset import SystemPromptConfig as SystemPromptConfig
+    from deepprompt.systems.preset import assemble_system_prompt as assemble_system_prompt
+    from deepprompt.systems.preset import compose_system_prompt as compose_system_prompt
+    from deepprompt.systems.toolset import tool_definitions as tool_definitions
     from deepprompt.tools import Fingerprint as Fingerprint
     from deepprompt.tools import fingerprint as fingerprint
 
 _MODULES = {
+    "AgentDefinition": "deepprompt.systems.agents",
     "AssetError": "deepprompt.errors",
     "BASE_PROMPT_V1": "deepprompt.systems.builder",
+    "BudgetError": "deepprompt.errors",
     "Catalog": "deepprompt.catalog",
     "DYNAMIC_CONTEXT_BOUNDARY": "deepprompt.systems.builder",
     "DeepPromptError": "deepprompt.errors",
     "Fingerprint": "deepprompt.tools",
     "GitSnapshot": "deepprompt.sources.git",
     "InstructionFile": "deepprompt.sources.instructions",
+    "McpServer": "deepprompt.systems.preset",
     "Note": "deepprompt.prompt",
     "Pace": "deepprompt.prompt",
     "PaceError": "deepprompt.errors",
     "Part": "deepprompt.prompt",
     "ProjectContext": "deepprompt.sources.project",
     "Prompt": "deepprompt.prompt",
+    "PromptAssemblyConfig": "deepprompt.systems.preset",
+    "PromptVars": "deepprompt.systems.preset",
     "SkillError": "deepprompt.errors",
     "SkillStore": "deepprompt.sources.skills",
+    "SlashCommand": "deepprompt.systems.preset",
     "SourceError": "deepprompt.errors",
     "SystemPromptBuilder": "deepprompt.systems.builder",
+    "SystemPromptConfig": "deepprompt.systems.preset",
     "ToolError": "deepprompt.errors",
     "UnknownPartError": "deepprompt.errors",
+    "VariableError": "deepprompt.errors",
+    "agent_names": "deepprompt.systems.agents",
+    "agent_prompt": "deepprompt.systems.agents",
+    "assemble_subagent_prompt": "deepprompt.systems.agents",
+    "assemble_system_prompt": "deepprompt.systems.preset",
     "bundled": "deepprompt.catalog",
+    "compose_subagent_prompt": "deepprompt.systems.agents",
+    "compose_system_prompt": "deepprompt.systems.preset",
     "discover_project_context": "deepprompt.sources.project",
     "estimate_tokens": "deepprompt.checks.tokens",
     "fingerprint": "deepprompt.tools",
     "from_folder": "deepprompt.catalog",
     "from_package": "deepprompt.catalog",
     "inject_recalled": "deepprompt.systems.builder",
+    "load_claude_md": "deepprompt.sources.claude_md",
     "load_instruction_files": "deepprompt.sources.instructions",
     "load_skills": "deepprompt.sources.skills",
     "read_git": "deepprompt.sources.git",
+    "reminder": "deepprompt.systems.agents",
+    "reminder_names": "deepprompt.systems.agents",
     "render_project_context": "deepprompt.sources.project",
+    "tool_definitions": "deepprompt.systems.toolset",
 }
 
 __all__ = sorted(_MODULES)

@@ -1,9 +1,10 @@
 """Prompt parts by family, version and name: the bundled ones, and other people's from a folder or a package.
 
-Laid out as `<family>/<version>/<part>.md` with the family's `preset.table` beside the parts. The bytes of a
-file are the bytes that are sent. A `MANIFEST` (one line a file: SHA-256, size, path) is checked over bytes
-whenever a file is loaded, so an altered, half-upgraded or CRLF-converted part is an error, never a prompt. The
-bundled catalogue always has one; in other people's it is optional.
+Laid out as `<family>/<version>/<part>.md`, a part's name being a path where a version has folders, with the
+version's tables beside the parts: `preset.table` has the order. The bytes of a file are the bytes that are
+sent. A `MANIFEST` (one line a file: SHA-256, size, path) is checked over bytes whenever a file is loaded, so an
+altered, half-upgraded or CRLF-converted part is an error, never a prompt. The bundled catalogue always has one;
+in other people's it is optional.
 """
 
 from __future__ import annotations
@@ -35,11 +36,15 @@ _CONVERTED = "has had its line ends converted to CRLF; check it out with `-text`
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a preset table: a part, how often it may change, and when it is in the prompt."""
+    """One row of a preset table: a part, how often it may change, and when it is in the prompt.
+
+    A part with a `variable` is not emitted: its text goes where other parts have that variable.
+    """
 
     part: str
     pace: Pace
     condition: str
+    variable: str = ""
 
 
 class Catalog:
@@ -56,11 +61,11 @@ class Catalog:
 
     def families(self) -> list[str]:
         """Return the names of all families, sorted."""
-        return sorted({path.split("/")[0] for path in self._paths if path.count("/") == 2})
+        return sorted({path.split("/")[0] for path in self._paths if path.count("/") >= 2})
 
     def versions(self, family: str) -> list[str]:
         """Return the versions of a family, oldest first."""
-        found = {path.split("/")[1] for path in self._paths if path.count("/") == 2 and path.startswith(f"{family}/")}
+        found = {path.split("/")[1] for path in self._paths if path.count("/") >= 2 and path.startswith(f"{family}/")}
         if not found:
             raise UnknownPartError(
                 f"{self.label} has no family {family!r}; there are: {', '.join(self.families()) or 'none'}"
@@ -95,26 +100,46 @@ class Catalog:
             raise UnknownPartError(f"no version of {family} is {exact or specifier}; there are: {', '.join(versions)}")
         return family, meeting[-1]
 
-    def table(self, family: str, version: str) -> list[Row]:
-        """Return a version's preset table: its parts in order."""
-        path = f"{family}/{version}/{PRESET}"
+    def table(self, family: str, version: str, name: str = PRESET) -> list[Row]:
+        """Return one of a version's preset tables: its parts in order."""
+        path = f"{family}/{version}/{name}"
         rows = []
-        for number, line in enumerate(self._decoded(path, self._load(path)).split("\n"), 1):
-            columns = line.partition("#")[0].split()
-            if not columns:
-                continue
-            if len(columns) != 3 or columns[1].upper() not in Pace.__members__:
+        for number, columns in self.lines(family, version, name):
+            if len(columns) not in (3, 4) or columns[1].upper() not in Pace.__members__:
                 paces = ", ".join(pace.name.lower() for pace in Pace)
-                raise AssetError(f"{self.label}: {path}:{number}: a row is PART PACE CONDITION, with a pace of {paces}")
+                raise AssetError(
+                    f"{self.label}: {path}:{number}: a row is PART PACE CONDITION [VARIABLE], with a pace of {paces}"
+                )
             if columns[0] == BOUNDARY_PART:
                 raise AssetError(f"{self.label}: {path}:{number}: no part may be called {BOUNDARY_PART!r}")
-            rows.append(Row(columns[0], Pace[columns[1].upper()], columns[2]))
+            rows.append(Row(columns[0], Pace[columns[1].upper()], columns[2], *columns[3:]))
         return rows
+
+    def lines(self, family: str, version: str, name: str) -> list[tuple[int, list[str]]]:
+        """Return the lines of a table that are not empty, by number, as columns; `#` starts a comment."""
+        path = f"{family}/{version}/{name}"
+        lines = enumerate(self._decoded(path, self._load(path)).split("\n"), 1)
+        split = [(number, line.partition("#")[0].split()) for number, line in lines]
+        return [(number, columns) for number, columns in split if columns]
+
+    def names(self, family: str, version: str) -> list[str]:
+        """Return the names of all parts of a version, sorted."""
+        folder = f"{family}/{version}/"
+        names = [path.removeprefix(folder) for path in self._paths if path.startswith(folder)]
+        return [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
+
+    def has(self, family: str, version: str, file: str) -> bool:
+        """Whether a version has a file."""
+        return f"{family}/{version}/{file}" in self._paths
+
+    def file(self, family: str, version: str, name: str) -> str:
+        """Return the exact text of any file of a version."""
+        path = f"{family}/{version}/{name}"
+        return self._decoded(path, self._load(path))
 
     def text(self, family: str, version: str, part: str) -> str:
         """Return the exact text of a part."""
-        path = f"{family}/{version}/{part}{SUFFIX}"
-        return self._decoded(path, self._load(path))
+        return self.file(family, version, part + SUFFIX)
 
     def parts(self, ask: str, condition: str = "always") -> tuple[Part, ...]:
         """Return the parts of a version whose condition is the given one, in the order of its table."""
@@ -162,7 +187,7 @@ class Catalog:
         family, version, _ = path.split("/", 2)
         folder = f"{family}/{version}/"
         if names := [other.removeprefix(folder) for other in self._paths if other.startswith(folder)]:
-            return f"{folder} has: {', '.join(names)}"
+            return f"{folder} has: {', '.join(close_matches(path.removeprefix(folder), names))}"
         if family in self.families():
             return f"versions of {family}: {', '.join(self.versions(family))}"
         return f"families: {', '.join(self.families()) or 'none'}"
@@ -217,15 +242,28 @@ def from_package(package: str, folder: str = "assets") -> Catalog:
         raise AssetError(f"no installed package named {package!r}") from None
     if not root.is_dir():
         raise AssetError(f"package {package!r} has no folder {folder!r} with parts")
-    paths = [
-        f"{family.name}/{version.name}/{file.name}"
-        for family in root.iterdir() if family.is_dir()
-        for version in family.iterdir() if version.is_dir()
-        for file in version.iterdir() if file.is_file()
-    ]  # fmt: skip
-    if root.joinpath(MANIFEST).is_file():
-        paths.append(MANIFEST)
+    paths = []
+    folders = [("", root)]
+    while folders:
+        name, place = folders.pop()
+        for entry in place.iterdir():
+            if entry.is_dir():
+                folders.append((f"{name}{entry.name}/", entry))
+            else:
+                paths.append(f"{name}{entry.name}")
     return Catalog(package, lambda path: root.joinpath(*path.split("/")).read_bytes(), paths)
+
+
+def close_matches(name: str, names: list[str]) -> list[str]:
+    """Return what somebody may have meant: the nearest names, or where none is near, or few there are, all of them."""
+    if len(names) <= 8:
+        return names
+    from difflib import SequenceMatcher
+
+    wanted = name.rpartition("/")[2].casefold()
+    likeness = {other: SequenceMatcher(None, wanted, other.rpartition("/")[2].casefold()).ratio() for other in names}
+    near = sorted((other for other in names if likeness[other] >= 0.6), key=lambda other: -likeness[other])
+    return near[:5] or names
 
 
 def parse_manifest(text: str, label: str) -> dict[str, tuple[str, int]]:

@@ -20,7 +20,9 @@ from deepprompt.errors import DeepPromptError
 COMMANDS = {
     "build": "print the system prompt for a folder",
     "versions": "list the families of prompt parts and their versions",
-    "diff": "show what changed between two versions of a family",
+    "parts": "list the prompt parts with their sizes, paces and conditions",
+    "show": "print a prompt part, or copy it to make an override of it",
+    "diff": "show what changed between two versions, or around an override",
 }
 
 _PIPE_CLOSED = 128 + 13  # as a shell reports a program that SIGPIPE ended

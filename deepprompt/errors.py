@@ -7,6 +7,8 @@
     │   └── FileRefusedError  one file may not or cannot be read; `kind` says which of the two
     ├── SkillError            no skill of that name, or its body can no longer be read
     ├── PaceError             a part that changes often stands before one that changes seldom
+    ├── VariableError         a part has a variable that has no value, or was given one that it does not have
+    ├── BudgetError           the prompt has more tokens than it may have
     └── ToolError             a tool definition has no name or is not JSON
 
 Every message says what is wrong, where, and what to do or what was available.
@@ -45,6 +47,14 @@ class SkillError(DeepPromptError):
 
 class PaceError(DeepPromptError):
     """A part that changes often stands before one that changes seldom."""
+
+
+class VariableError(DeepPromptError):
+    """A part has a variable that has no value, or was given one that it does not have."""
+
+
+class BudgetError(DeepPromptError):
+    """The prompt has more tokens than it may have."""
 
 
 class ToolError(DeepPromptError):

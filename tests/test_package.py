@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "sources": GROUND | {"sources"},
     "catalog": GROUND | {"sources", ""},
     "tools": GROUND | {"sources"},
-    "systems": GROUND | {"sources", "catalog", "systems"},
+    "systems": GROUND | {"sources", "catalog", "systems", "checks"},
     "checks": GROUND | {"checks"},
     "commands": GROUND | {"sources", "catalog", "systems", "checks", "commands"},
     "cli": GROUND | {"commands", ""},

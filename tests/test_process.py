@@ -317,3 +317,10 @@ def test_giving_up(collect: Collector, script: str) -> None:
     with started((script,)) as processes:
         begin = time.monotonic()
         assert collect(processes, begin + 1.0, MOST, lambda: time.monotonic() > begin + 0.1) == [None]
+
+
+def test_output_that_was_not_read_in_time_is_not_lost() -> None:
+    """A command that ended before the deadline gives all its output, even if we were too slow to read it."""
+    with started(("printf fine",)) as processes:
+        time.sleep(0.3)
+        assert _collect(processes, time.monotonic() - 1, MOST, lambda: False) == [b"fine"]

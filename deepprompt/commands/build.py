@@ -12,14 +12,28 @@ from deepprompt.commands.options import given
 from deepprompt.commands.output import say_notes, write, write_json
 from deepprompt.errors import AssetError, SourceError
 from deepprompt.prompt import Note, Pace, Part, Prompt, sha256_hex
+from deepprompt.sources.claude_md import read_claude_md
 from deepprompt.sources.files import from_system
 from deepprompt.sources.instructions import load_instruction_files
 from deepprompt.sources.project import ProjectContext, discover_project_context
 from deepprompt.sources.skills import load_skills
 from deepprompt.sources.text import unify_line_ends
 from deepprompt.systems.builder import SystemPromptBuilder
+from deepprompt.systems.preset import (
+    ORDERS,
+    McpServer,
+    PromptAssemblyConfig,
+    SlashCommand,
+    SystemPromptConfig,
+    choices,
+    compose_system_prompt,
+)
 
 _OWN_FILE_LIMIT = 1 << 26
+_PRESET_ONLY = (
+    "tool", "mcp", "slash_command", "sessions", "memory", "claude_md", "output_style_file", "environment_last",
+    "max_tokens",
+)  # fmt: skip
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +66,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--custom-file", type=given, metavar="FILE", help="your own whole prompt: printed as it is, nothing added"
     )
     base.add_argument(
-        "--parts", type=given, metavar="DIR", help="a folder of parts to take --base from, laid out like ours"
+        "--parts",
+        type=given,
+        metavar="DIR",
+        help="a folder laid out like ours, to take --base from or to override parts of a --preset",
     )
     base.add_argument(
         "--append", metavar="TEXT", action="append", default=[], help="text for the end of the static prefix"
@@ -65,6 +82,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="the same from a file, after --append",
     )
+    preset = parser.add_argument_group("a preset (--preset)")
+    preset.add_argument(
+        "--preset",
+        type=given,
+        metavar="NAME",
+        help="claude_code: the catalogue of parts; deepseek: as without it",
+    )
+    preset.add_argument("--tool", action="append", default=[], metavar="NAME", help="a tool that is enabled")
+    preset.add_argument("--mcp", action="append", default=[], metavar="NAME", help="an MCP server that is connected")
+    preset.add_argument("--slash-command", action="append", default=[], metavar="NAME[=TEXT]", help="a slash command")
+    preset.add_argument("--sessions", action="store_true", help="past sessions can be searched")
+    preset.add_argument("--memory", action="store_true", help="the agent keeps notes between sessions")
+    preset.add_argument("--claude-md", action="store_true", help="load the CLAUDE.md files of the folder and above it")
+    preset.add_argument("--output-style-file", type=given, metavar="FILE", help="how the agent should respond")
+    preset.add_argument("--order", choices=sorted(ORDERS), default="algorithm", help="the order of the parts")
+    preset.add_argument(
+        "--environment-last", action="store_true", help="put folder, system and shell behind the boundary"
+    )
+    preset.add_argument("--max-tokens", type=int, metavar="N", help="fail when the prompt has more, by estimate")
     out = parser.add_argument_group("what to print")
     out.add_argument("--prefix-only", action="store_true", help="only the static prefix, up to the boundary")
     out.add_argument("--json", action="store_true", help="text, parts, hashes and notes as JSON")
@@ -81,27 +117,75 @@ def run(options: argparse.Namespace) -> int:
     """Build the prompt and print it."""
     if options.custom_file and (options.append or options.append_file):
         options.usage_error("--custom-file is printed as it is: --append and --append-file cannot add to it")
-    if options.parts and not options.base:
+    preset = options.preset and not options.preset.startswith("deepseek")
+    if preset and (options.base or options.base_file):
+        options.usage_error(f"--base and --base-file do not go with --preset {options.preset}")
+    if not preset and (given_only := [option for option in _PRESET_ONLY if getattr(options, option)]):
+        options.usage_error(f"--{given_only[0].replace('_', '-')} needs --preset claude_code")
+    if not preset and options.parts and not options.base:
         options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
-    prompt = Prompt(_own_part("custom", options.custom_file)) if options.custom_file else _compose(options)
+    rows: list[dict[str, object]] = []
+    if options.custom_file:
+        prompt = Prompt(_own_part("custom", options.custom_file))
+    elif preset:
+        prompt = _compose_preset(options, rows)
+    else:
+        prompt = _compose(options)
     if options.prefix_only:
         prompt = dataclasses.replace(prompt, parts=prompt.static_parts)
     if not options.quiet and not options.json:
         say_notes(prompt.notes)
     if options.json:
-        write_json(_report(prompt), options.out or "")
+        write_json(_report(prompt) | ({"conditions": rows} if rows else {}), options.out or "")
     else:
         write(prompt.text, options.out or "")
     return 0
 
 
-def _compose(options: argparse.Namespace) -> Prompt:
+def _cwd(options: argparse.Namespace) -> str:
     try:
-        cwd = os.path.abspath(options.cwd)
+        cwd: str = os.path.abspath(options.cwd)
     except FileNotFoundError:
         raise SourceError("the current folder is gone; change to another, or pass --cwd DIR") from None
     if not os.path.isdir(cwd):
         raise SourceError(f"--cwd {options.cwd}: not a folder")
+    return cwd
+
+
+def _compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -> Prompt:
+    """Return the preset's prompt, and into `rows` why each of its parts is in or out."""
+    notes: list[Note] = []
+    cwd = _cwd(options)
+    project = discover_project_context(cwd)
+    commands = [from_system(text, "slash command", notes).partition("=") for text in options.slash_command]
+    config = PromptAssemblyConfig(
+        system_prompt=SystemPromptConfig(
+            preset=options.preset, append="\n\n".join(part.text for part in _appended(options, notes))
+        ),
+        cwd=project.cwd,
+        os=f"{project.os_name} {project.os_version}",
+        shell=project.shell,
+        enabled_tools=[from_system(name, "tool", notes) for name in options.tool],
+        sessions_enabled=options.sessions,
+        memory_enabled=options.memory,
+        mcp_servers=[McpServer(from_system(name, "mcp", notes)) for name in options.mcp],
+        slash_commands=[SlashCommand(name, description) for name, _, description in commands],
+        claude_md_content=read_claude_md(cwd, None, notes) if options.claude_md else "",
+        output_style=_own_text(options.output_style_file) if options.output_style_file else "",
+        max_system_prompt_tokens=options.max_tokens,
+    )
+    overrides = from_folder(options.parts) if options.parts else None
+    prompt = compose_system_prompt(
+        config, options.order, environment_last=options.environment_last, overrides=overrides
+    )
+    for choice in choices(config, options.order):
+        row = choice.row
+        rows.append({"part": row.part, "condition": row.condition, "in": choice.chosen, "variable": row.variable})
+    return dataclasses.replace(prompt, notes=(*notes, *prompt.notes))
+
+
+def _compose(options: argparse.Namespace) -> Prompt:
+    cwd = _cwd(options)
     home = _home() if options.home is None else options.home
     home = os.path.abspath(home) if home else ""
     notes: list[Note] = []

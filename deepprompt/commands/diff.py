@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import difflib
 
-from deepprompt.catalog import Catalog, bundled, from_folder
+from deepprompt.catalog import SUFFIX, Catalog, bundled, from_folder
 from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_json
+from deepprompt.commands.show import find_part
+from deepprompt.errors import UnknownPartError
+from deepprompt.prompt import sha256_hex
+from deepprompt.systems.overrides import Overrides
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `diff`."""
-    parser.add_argument("old", metavar="OLD", help="a version, such as base@1.0.0 or base~=1.0")
-    parser.add_argument("new", metavar="NEW", help="the version to compare it with")
+    parser.add_argument("old", metavar="OLD", help="a version, such as base@1.0.0; or, alone, a part with an override")
+    parser.add_argument("new", metavar="NEW", nargs="?", help="the version to compare it with")
     parser.add_argument(
         "--parts", type=given, metavar="DIR", help="look into a folder of parts, not into the bundled ones"
     )
@@ -23,6 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the changed parts as a unified diff, each with its token difference, then the sum."""
+    if options.new is None:
+        return _show_override(options)
     catalog = from_folder(options.parts) if options.parts else bundled()
     old_name, new_name = catalog.resolve(options.old), catalog.resolve(options.new)
     old, new = _Version(catalog, *old_name), _Version(catalog, *new_name)
@@ -42,6 +48,38 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _show_override(options: argparse.Namespace) -> int:
+    """Print how an override and the bundled text have each moved away from the text it was written against."""
+    if not options.parts:
+        options.usage_error("a part alone is compared with its override: say where that is, with --parts DIR")
+    family, version, part = find_part(bundled(), options.old)
+    overrides = Overrides(bundled(), from_folder(options.parts))
+    own_version = overrides.version_of(family, version, part)
+    if own_version is None:
+        raise UnknownPartError(f"{options.parts} has no override of {family}/{part}")
+    recorded = overrides.recorded(family, own_version, part)
+    texts = {known: bundled().text(family, known, part) for known in bundled().versions(family)
+             if bundled().has(family, known, part + SUFFIX)}  # fmt: skip
+    start = next((text for text in texts.values() if sha256_hex(text) == recorded), None)
+    now, yours = texts[version], overrides.own.text(family, own_version, part)
+    found = {"part": f"{family}/{part}", "written against": start, "bundled": now, "yours": yours}
+    if options.json:
+        write_json(found)
+        return 0
+    if start is None:
+        write("the text that it was written against is not recorded, or no longer bundled\n")
+        write(_unified(now, yours, f"bundled {version}", "yours"))
+        return 0
+    write(_unified(start, now, "written against", f"bundled {version}") or "the bundled text has not changed since\n")
+    write(_unified(start, yours, "written against", "yours") or "the override changes nothing\n")
+    return 0
+
+
+def _unified(before: str, after: str, old: str, new: str) -> str:
+    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), old, new, lineterm="")
+    return "".join(f"{line}\n" for line in lines)
+
+
 class _Version:
     """One version's parts: their texts in order, and what its table says of each."""
 
@@ -59,10 +97,9 @@ def _change(name: str, old: _Version, new: _Version) -> dict[str, str | int] | N
         was, now = old.rows[name], new.rows[name]
         kind = f"{was.pace.name.lower()} {was.condition} -> {now.pace.name.lower()} {now.condition}"
     before, after = before or "", after or ""
-    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), f"old/{name}", f"new/{name}", lineterm="")
     return {
         "part": name,
         "kind": kind,
         "tokens": estimate_tokens(after) - estimate_tokens(before),
-        "diff": "".join(f"{line}\n" for line in lines),
+        "diff": _unified(before, after, f"old/{name}", f"new/{name}"),
     }

@@ -13,10 +13,10 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from deepprompt.errors import FileRefusedError, SourceError
+from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
-from deepprompt.sources.files import clean_path, read_below, refuse_claude, search_roots, shown_path
-from deepprompt.sources.text import TRUNCATION_MARKER, cut, decode, reveal
+from deepprompt.sources.advice import load_advice
+from deepprompt.sources.files import clean_path, refuse_claude, search_roots, shown_path
 
 WHITELIST = ("DEEPSEEK.md", "AGENTS.md", ".deepseek/instructions.md")
 FILE_LIMIT = 4_000
@@ -58,32 +58,17 @@ def load_instruction_files(cwd: str | os.PathLike[str], home: str | os.PathLike[
                     full = f"the files before it fill the limit of {TOTAL_LIMIT} bytes"
                     notes.append(Note("skipped", shown, f"{base} is loaded already" if base in loaded else full))
                 continue
-            content = _load(root, name, shown, min(FILE_LIMIT, room), notes)
+            content = load_advice(
+                root,
+                name,
+                shown,
+                file_limit=FILE_LIMIT,
+                limit=min(FILE_LIMIT, room),
+                may_pass=refuse_claude,
+                notes=notes,
+            )
             if content is not None:
                 room -= len(content.encode())
                 loaded.add(base)
                 files.append(InstructionFile(shown_path(path, notes), content))
     return InstructionFiles(files, notes)
-
-
-def _load(root: str, name: str, path: str, limit: int, notes: list[Note]) -> str | None:
-    """Return the text of one file as it will appear, or None with a note where there is nothing to show."""
-    try:
-        # Hidden characters grow when they are made visible and line ends shrink: twice the limit is enough.
-        data, more, status = read_below(root, name, 2 * FILE_LIMIT, refuse_claude)
-    except FileRefusedError as error:
-        if error.kind != "missing":
-            notes.append(Note("refused" if error.kind == "refused" else "skipped", path, str(error)))
-        return None
-    text = reveal(decode(data, path, notes, complete=not more), path, notes)
-    if not text:
-        notes.append(Note("skipped", path, "it is empty"))
-        return None
-    if status.st_nlink > 1:
-        notes.append(Note("kept", path, "a hard link: the same file has another name, maybe outside"))
-    content = cut(text, limit)
-    if more and content == text:  # the rest of the file was not read
-        content = text + TRUNCATION_MARKER
-    if content != text:
-        notes.append(Note("cut", path, f"longer than the {limit} bytes there is room for"))
-    return content

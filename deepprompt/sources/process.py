@@ -79,10 +79,27 @@ def _collect(
                     if chunk:
                         full.add(index)
                     selector.unregister(key.fileobj)
-    return [
-        bytes(output[:most]) if index in full or _succeeded(processes[index], deadline, give_up) else None
-        for index, output in enumerate(outputs)
-    ]
+        unread = {key.data: key.fd for key in selector.get_map().values()}
+    results: list[bytes | None] = []
+    for index, output in enumerate(outputs):
+        if index in full:
+            results.append(bytes(output[:most]))
+        elif _succeeded(processes[index], deadline, give_up):
+            # It ended in time but its pipe was not read to the end, or somebody else still holds it.
+            results.append(bytes((output + _at_hand(unread[index], most))[:most] if index in unread else output))
+        else:
+            results.append(None)
+    return results
+
+
+def _at_hand(descriptor: int, most: int) -> bytes:
+    """Return what a pipe holds right now."""
+    os.set_blocking(descriptor, False)
+    data = b""
+    with suppress(BlockingIOError):
+        while len(data) < most and (chunk := os.read(descriptor, _CHUNK)):
+            data += chunk
+    return data
 
 
 def _succeeded(process: subprocess.Popen[bytes], deadline: float, give_up: Callable[[], bool]) -> bool:

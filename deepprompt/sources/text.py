@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from functools import cache
 
 from deepprompt.prompt import Note
 from deepprompt.sources.characters import BLANK, EMOJI, HIDDEN, JOINING, MONGOLIAN, TAG_FLAGS
@@ -134,6 +135,36 @@ def escape_boundary(text: str, source: str, notes: list[Note]) -> str:
     escaped, count = _BOUNDARY.subn(r"\\\g<0>", text)
     notes.append(Note("neutralised", source, "look-alike of the dynamic context boundary", first.start(), count))
     return escaped
+
+
+def escape_tags(text: str, names: tuple[str, ...], source: str, notes: list[Note]) -> str:
+    """Write the `<` before each of these tag names as `&lt;`, whatever case, width and gaps the tag is written in.
+
+    No closing bracket is needed: what a model takes for a tag is enough. A full-width bracket keeps its width.
+    """
+    if "<" not in text and (text.isascii() or ("\uff1c" not in text and "\ufe64" not in text)):
+        return text
+    pattern = _tag_pattern(names)
+    first = pattern.search(text)
+    if first is None:
+        return text
+    escaped, count = pattern.subn(lambda match: _BRACKETS[match.group()], text)
+    notes.append(Note("neutralised", source, "look-alike of a tag", first.start(), count))
+    return escaped
+
+
+_BRACKETS = {"<": "&lt;", "\uff1c": "&#xFF1C;", "\ufe64": "&#xFE64;"}
+
+
+@cache
+def _tag_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    spelled = "|".join(_GAP.join(_any_width(letter) for letter in name) for name in names)
+    return re.compile(rf"[<\uff1c\ufe64](?=(?:{_GAP}[/\uff0f\n]?){{0,3}}(?:{spelled}))", re.IGNORECASE)
+
+
+def _any_width(letter: str) -> str:
+    wide = chr(ord(letter) + 0xFEE0)
+    return f"[{re.escape(letter)}{wide}]"
 
 
 def one_line(text: str, source: str, notes: list[Note]) -> str:

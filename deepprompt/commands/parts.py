@@ -1,0 +1,55 @@
+"""`deepprompt parts`: every prompt part there is, with its version, size, pace and condition."""
+
+from __future__ import annotations
+
+import argparse
+
+from deepprompt.catalog import SUFFIX, Catalog, bundled, from_folder
+from deepprompt.checks.tokens import estimate_tokens
+from deepprompt.commands.options import given
+from deepprompt.commands.output import write, write_json
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `parts`."""
+    parser.add_argument("ask", metavar="FAMILY[@VERSION]", nargs="?", help="one family (default: the newest of each)")
+    parser.add_argument("--parts", type=given, metavar="DIR", help="look into a folder, not into the bundled parts")
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print one line a part."""
+    catalog = from_folder(options.parts) if options.parts else bundled()
+    asks = [options.ask] if options.ask else catalog.families()
+    rows = [row for ask in asks for row in _rows(catalog, *catalog.resolve(ask))]
+    if options.json:
+        write_json(rows)
+        return 0
+    columns = ("family", "version", "part", "tokens", "pace", "condition")
+    table = [columns, *(tuple(str(row[column]) for column in columns) for row in rows)]
+    widths = [max(len(line[index]) for line in table) for index in range(len(columns))]
+    for line in table:
+        cells = [cell.rjust(width) if name == "tokens" else cell.ljust(width)
+                 for name, cell, width in zip(columns, line, widths, strict=True)]  # fmt: skip
+        write("  ".join(cells).rstrip() + "\n")
+    return 0
+
+
+def _rows(catalog: Catalog, family: str, version: str) -> list[dict[str, object]]:
+    """Return the parts of a version: those of its preset table in that order, then the others by name."""
+    listed = {row.part: row for row in catalog.table(family, version)}
+    others = [name for name in catalog.names(family, version) if name not in listed]
+    rows: list[dict[str, object]] = []
+    for name in [*listed, *others]:
+        row = listed.get(name)
+        rows.append(
+            {
+                "family": family,
+                "version": version,
+                "part": name,
+                "tokens": estimate_tokens(catalog.file(family, version, name + SUFFIX)),
+                "pace": row.pace.name.lower() if row else "",
+                "condition": row.condition if row else name.partition("/")[0],
+            }
+        )
+    return rows

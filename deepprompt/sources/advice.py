@@ -1,0 +1,45 @@
+"""One file of advice for the model, as a prompt will show it: read safely, decoded, made visible, cut, noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deepprompt.errors import FileRefusedError
+from deepprompt.prompt import Note
+from deepprompt.sources.files import read_below
+from deepprompt.sources.text import TRUNCATION_MARKER, cut, decode, reveal
+
+
+def load_advice(
+    root: str,
+    path: str,
+    shown: str,
+    *,
+    file_limit: int,
+    limit: int,
+    may_pass: Callable[[str], str | None],
+    notes: list[Note],
+) -> str | None:
+    """Return at most `limit` bytes of a file below `root`, or None with a note where there is nothing to show.
+
+    `file_limit` is what any such file may have, `limit` what this one may, and `shown` the path that notes name.
+    """
+    try:
+        # Hidden characters grow when they are made visible and line ends shrink: twice the limit is enough.
+        data, more, status = read_below(root, path, 2 * file_limit, may_pass)
+    except FileRefusedError as error:
+        if error.kind != "missing":
+            notes.append(Note("refused" if error.kind == "refused" else "skipped", shown, str(error)))
+        return None
+    text = reveal(decode(data, shown, notes, complete=not more), shown, notes)
+    if not text:
+        notes.append(Note("skipped", shown, "it is empty"))
+        return None
+    if status.st_nlink > 1:
+        notes.append(Note("kept", shown, "a hard link: the same file has another name, maybe outside"))
+    content = cut(text, limit)
+    if more and content == text:  # the rest of the file was not read
+        content = text + TRUNCATION_MARKER
+    if content != text:
+        notes.append(Note("cut", shown, f"longer than the {limit} bytes there is room for"))
+    return content

@@ -1,0 +1,111 @@
+"""Prompts beside the main one: subagents, the bundled agents' prompts, and reminders for the user's message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from deepprompt.catalog import bundled, close_matches
+from deepprompt.errors import SkillError, UnknownPartError, VariableError
+from deepprompt.prompt import Note, Pace, Part, Prompt
+from deepprompt.sources.skills import SkillStore
+from deepprompt.sources.text import escape_tags, scrub
+from deepprompt.systems.preset import PromptAssemblyConfig, environment_part
+from deepprompt.systems.variables import interpolate, variables_of
+
+_FAMILY, _VERSION = "claude_code", "2.1.37"
+_REMINDER_TAG = "system-reminder"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDefinition:
+    """A subagent: its own prompt, a reminder that it must not lose, and the skills that it starts with."""
+
+    prompt: str
+    critical_system_reminder: str = ""
+    skills: tuple[str, ...] = ()
+
+
+def assemble_subagent_prompt(
+    agent: AgentDefinition,
+    parent: PromptAssemblyConfig,
+    *,
+    skills: SkillStore | Mapping[str, str] | None = None,
+    include_claude_md: bool = False,
+) -> str:
+    """Return a subagent's system prompt. The parent's CLAUDE.md stays with the parent unless it is asked for."""
+    return compose_subagent_prompt(agent, parent, skills=skills, include_claude_md=include_claude_md).text
+
+
+def compose_subagent_prompt(
+    agent: AgentDefinition,
+    parent: PromptAssemblyConfig,
+    *,
+    skills: SkillStore | Mapping[str, str] | None = None,
+    include_claude_md: bool = False,
+) -> Prompt:
+    """Return a subagent's system prompt as parts."""
+    notes: list[Note] = []
+    parts = [Part("prompt", agent.prompt, Pace.PROJECT, "argument:prompt")]
+    if agent.critical_system_reminder:
+        reminder_text = f"CRITICAL REMINDER: {agent.critical_system_reminder}"
+        parts.append(Part("reminder", reminder_text, Pace.PROJECT, "argument:critical_system_reminder"))
+    parts += [Part(f"skill {name}", _skill_body(name, skills), Pace.PROJECT, f"skill:{name}") for name in agent.skills]
+    if include_claude_md and parent.claude_md_content:
+        parts.append(Part("claude_md", parent.claude_md_content, Pace.PROJECT, "argument:claude_md_content"))
+    parts.append(environment_part(parent, notes))
+    joined = [
+        Part(part.name, ("\n\n" if index else "") + scrub(part.text, part.name, notes), part.pace, part.origin)
+        for index, part in enumerate(parts)
+    ]
+    return Prompt(tuple(joined), notes=tuple(notes))
+
+
+def _skill_body(name: str, skills: SkillStore | Mapping[str, str] | None) -> str:
+    if isinstance(skills, SkillStore):
+        return skills.body(name)
+    if skills is None or name not in skills:
+        there = ", ".join(sorted(skills or ())) or "none"
+        raise SkillError(f"no skill named {name!r}; there are: {there}")
+    return skills[name]
+
+
+def agent_prompt(name: str) -> str:
+    """Return the prompt of a bundled agent."""
+    return _listed("agents", "agent", name).removesuffix("\n")
+
+
+def agent_names() -> list[str]:
+    """Return the names of the bundled agents."""
+    return _names("agents")
+
+
+def reminder(name: str, **variables: object) -> str:
+    """Return a reminder for the end of a user's message, in its tag, with the values of its variables."""
+    text = _listed("reminders", "reminder", name)
+    wanted = [variable.lower() for variable in variables_of(text)]
+    if unknown := sorted(set(variables) - set(wanted)):
+        takes = ", ".join(wanted) or "none"
+        raise VariableError(f"reminder {name!r} has no variable {', '.join(unknown)}; it takes: {takes}")
+    values = {
+        variable.upper(): escape_tags(scrub(str(value), variable, []), (_REMINDER_TAG,), variable, [])
+        for variable, value in variables.items()
+    }
+    body = interpolate(text.removesuffix("\n"), values, f"reminders/{name}", [])
+    return f"<{_REMINDER_TAG}>\n{body}\n</{_REMINDER_TAG}>"
+
+
+def reminder_names() -> list[str]:
+    """Return the names of the bundled reminders."""
+    return _names("reminders")
+
+
+def _names(kind: str) -> list[str]:
+    return [columns[0] for _, columns in bundled().lines(_FAMILY, _VERSION, f"{kind}.table")]
+
+
+def _listed(kind: str, word: str, name: str) -> str:
+    if name not in _names(kind):
+        near = ", ".join(close_matches(name, _names(kind)))
+        raise UnknownPartError(f"no {word} named {name!r}; there are: {near}")
+    return bundled().text(_FAMILY, _VERSION, f"{kind}/{name}")

@@ -1,0 +1,52 @@
+"""Overrides: somebody's own wording for some parts, each written against a bundled text that may have moved since.
+
+A folder of overrides is laid out like the catalogue. Beside its parts, `overrides.table` has one line a part:
+its name and the SHA-256 of the bundled text that it was written against.
+"""
+
+from __future__ import annotations
+
+from deepprompt.catalog import SUFFIX, Catalog
+from deepprompt.prompt import Note, sha256_hex
+
+TABLE = "overrides.table"
+
+
+class Overrides:
+    """Parts that replace bundled ones."""
+
+    def __init__(self, catalog: Catalog, own: Catalog) -> None:
+        self.catalog = catalog
+        self.own = own
+
+    def find(self, family: str, version: str, part: str, notes: list[Note]) -> tuple[str, str] | None:
+        """Return the overriding text and its origin. A note says when the bundled text is not the one it replaced."""
+        own_version = self.version_of(family, version, part)
+        if own_version is None:
+            return None
+        origin = self.own.origin(family, own_version, part)
+        written_against = self.recorded(family, own_version, part)
+        if written_against is None:
+            notes.append(Note("kept", origin, f"an override; {TABLE} does not say what it was written against"))
+        elif written_against != sha256_hex(self.catalog.text(family, version, part)):
+            detail = f"an override of a text that has changed since; see 'deepprompt diff {family}/{part} --parts DIR'"
+            notes.append(Note("kept", origin, detail))
+        return self.own.text(family, own_version, part), origin
+
+    def version_of(self, family: str, version: str, part: str) -> str | None:
+        """Return the newest version up to the wanted one that overrides a part."""
+        if family not in self.own.families():
+            return None
+        having = [own for own in self.own.versions(family) if self.own.has(family, own, part + SUFFIX)]
+        if version in having:
+            return version
+        from packaging.version import Version
+
+        return next((own for own in reversed(having) if Version(own) <= Version(version)), None)
+
+    def recorded(self, family: str, version: str, part: str) -> str | None:
+        """Return the hash of the bundled text that an override was written against, if it is recorded."""
+        if not self.own.has(family, version, TABLE):
+            return None
+        lines = self.own.lines(family, version, TABLE)
+        return next((columns[1] for _, columns in lines if columns[0] == part and len(columns) == 2), None)

@@ -1,0 +1,287 @@
+"""The preset catalogue: a whole coding agent's prompt from versioned parts, chosen by a table.
+
+What is in the prompt, in which order and under which condition stands in the version's preset table; here are
+the facts that conditions ask about, the values that variables take, and the join. `custom` text replaces all of
+it, `append` adds to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
+
+from deepprompt.catalog import Catalog, Row, bundled
+from deepprompt.checks.tokens import estimate_tokens
+from deepprompt.errors import AssetError, BudgetError, UnknownPartError
+from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
+from deepprompt.sources.project import ProjectContext
+from deepprompt.sources.text import escape_boundary, one_line, scrub
+from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY, SystemPromptBuilder
+from deepprompt.systems.overrides import Overrides
+from deepprompt.systems.toolset import Toolset
+from deepprompt.systems.variables import interpolate
+
+PRESETS = {"claude_code": "claude_code@2.1.37", "deepseek": "base@1.0.0"}
+ORDERS = {"algorithm": "preset.table", "catalog": "catalog.table"}
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPromptConfig:
+    """Which prompt: `custom` text and nothing else, or a `preset` ("" means claude_code) with text to `append`."""
+
+    custom: str = ""
+    preset: str = ""
+    append: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptVars:
+    """Values for variables that parts may have. Only those that a chosen part uses can be missing."""
+
+    output_style_config: str = ""
+    security_policy: str = ""
+    issues_explainer: str = ""
+    package_url: str = ""
+    readme_url: str = ""
+    version: str = ""
+    feedback_channel: str = ""
+    build_time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class McpServer:
+    """A connected MCP server: its name, what it says of itself, and the names of its tools."""
+
+    name: str
+    instructions: str = ""
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """A custom slash command, its name with or without the slash."""
+
+    name: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptAssemblyConfig:
+    """Everything that decides what a preset's prompt says."""
+
+    system_prompt: SystemPromptConfig = field(default_factory=SystemPromptConfig)
+    cwd: str = ""
+    os: str = ""
+    shell: str = ""
+    enabled_tools: Iterable[str] = ()
+    sessions_enabled: bool = False
+    memory_enabled: bool = False
+    mcp_servers: Iterable[McpServer] = ()
+    slash_commands: Iterable[SlashCommand] = ()
+    claude_md_content: str = ""
+    output_style: str = ""
+    max_system_prompt_tokens: int | None = None
+    vars: PromptVars = field(default_factory=PromptVars)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Why a part is in the prompt or not."""
+
+    row: Row
+    chosen: bool
+
+
+def assemble_system_prompt(config: PromptAssemblyConfig, order: str = "algorithm") -> str:
+    """Return the system prompt."""
+    return compose_system_prompt(config, order).text
+
+
+def compose_system_prompt(
+    config: PromptAssemblyConfig,
+    order: str = "algorithm",
+    *,
+    environment_last: bool = False,
+    overrides: Catalog | None = None,
+) -> Prompt:
+    """Return the system prompt as parts, with the definitions of the enabled tools.
+
+    `environment_last` puts what differs from machine to machine behind the boundary, so that a whole fleet shares
+    the prefix; the specification's order is the default. `overrides` replace parts one by one.
+    """
+    own = config.system_prompt
+    ask = resolve_preset(own.preset)
+    if own.custom:
+        notes: list[Note] = []
+        prompt = Prompt(
+            (Part("custom", scrub(own.custom, "custom", notes), Pace.PROJECT, "argument:custom"),), (), tuple(notes)
+        )
+    elif ask.startswith("base"):
+        prompt = _deepseek(config)
+    else:
+        prompt = _Assembly(config, ask, order, overrides).compose(environment_last)
+    _hold_to_budget(prompt, config.max_system_prompt_tokens)
+    return prompt
+
+
+def resolve_preset(name: str) -> str:
+    """Return what to ask the catalogue for: a known preset by name, or `NAME@VERSION`, or `NAME~=VERSION`."""
+    family = name or "claude_code"
+    for preset, ask in PRESETS.items():
+        if family == preset:
+            return ask
+        if family.startswith(preset) and family[len(preset)] in "@~=!<>":
+            return ask.partition("@")[0] + family[len(preset) :]
+    raise UnknownPartError(f"no preset named {name!r}; there are: {', '.join(sorted(PRESETS))}")
+
+
+def choices(config: PromptAssemblyConfig, order: str = "algorithm") -> list[Choice]:
+    """Return every part of the preset in order, and whether its condition holds."""
+    assembly = _Assembly(config, resolve_preset(config.system_prompt.preset), order, None)
+    return [Choice(row, assembly.holds(row)) for row in assembly.rows]
+
+
+def environment_part(config: PromptAssemblyConfig, notes: list[Note]) -> Part:
+    """Return the part on the environment, as a subagent gets it too."""
+    assembly = _Assembly(config, PRESETS["claude_code"], "algorithm", None)
+    (row,) = [row for row in assembly.rows if row.part == "environment"]
+    part = assembly.part(row, {})
+    notes += assembly.notes
+    return part
+
+
+class _Assembly:
+    """One prompt in the making: the table, the facts that conditions ask about, the values of variables."""
+
+    def __init__(self, config: PromptAssemblyConfig, ask: str, order: str, overrides: Catalog | None) -> None:
+        if order not in ORDERS:
+            raise UnknownPartError(f"no order named {order!r}; there are: {', '.join(ORDERS)}")
+        self.catalog = bundled()
+        self.family, self.version = self.catalog.resolve(ask)
+        self.rows = self.catalog.table(self.family, self.version, ORDERS[order])
+        self.notes: list[Note] = []
+        self.config = config
+        self.toolset = Toolset(config.enabled_tools)
+        self.overrides = Overrides(self.catalog, overrides) if overrides else None
+        self.style = config.output_style or config.vars.output_style_config
+        servers, commands = _render_servers(config.mcp_servers), _render_commands(config.slash_commands)
+        self.facts = {
+            "always": True,
+            "sessions": config.sessions_enabled,
+            "memory": config.memory_enabled,
+            "mcp": bool(servers),
+            "slash_commands": bool(commands),
+            "claude_md": bool(config.claude_md_content),
+            "output_style": bool(self.style),
+        }
+        self.values = {
+            **{name.name.upper(): getattr(config.vars, name.name) for name in fields(config.vars)},
+            "CWD": config.cwd or "unknown",
+            "OS": config.os or "unknown",
+            "SHELL": config.shell or "unknown",
+            "MCP_SERVERS": servers,
+            "SLASH_COMMANDS": commands,
+            "CLAUDE_MD": config.claude_md_content,
+            "OUTPUT_STYLE": self.style,
+        }
+
+    def holds(self, row: Row) -> bool:
+        """Whether a row's condition holds: a fact or the name of a tool, `!` before it for the contrary."""
+        condition = row.condition.removeprefix("!")
+        if condition.startswith("tool:"):
+            fact = condition.removeprefix("tool:") in self.toolset
+        elif condition in self.facts:
+            fact = self.facts[condition]
+        else:
+            known = ", ".join([*self.facts, "tool:NAME"])
+            raise AssetError(f"{self.family}/{self.version}: part {row.part!r} asks for {condition!r}; known: {known}")
+        return fact != row.condition.startswith("!")
+
+    def compose(self, environment_last: bool) -> Prompt:
+        rows = [row for row in self.rows if self.holds(row)]
+        inserted = {
+            row.variable: self.values.get(row.variable) or self.text(row)[0].removesuffix("\n")
+            for row in rows
+            if row.variable
+        }
+        parts = [self.part(row, inserted) for row in rows if not row.variable]
+        append = self.config.system_prompt.append
+        if append:
+            parts.append(Part("append", scrub(append, "append", self.notes), Pace.PROJECT, "argument:append"))
+        if environment_last:
+            parts = self.behind_boundary(parts)
+        parts[1:] = [
+            part if BOUNDARY_PART in (part.name, before.name) else _after_blank_line(part)
+            for before, part in pairwise(parts)
+        ]
+        self.notes += self.toolset.notes
+        return Prompt(tuple(parts), tuple(self.toolset.definitions()), tuple(self.notes), fixed_order=True)
+
+    def behind_boundary(self, parts: list[Part]) -> list[Part]:
+        """Return the parts in the order of their pace, and those of a session or faster behind the boundary."""
+        kept = [
+            Part(part.name, escape_boundary(part.text, part.name, self.notes), part.pace, part.origin)
+            for part in sorted(parts, key=lambda part: part.pace)
+        ]
+        slow = [part for part in kept if part.pace < Pace.SESSION]
+        return [*slow, Part(BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Pace.SESSION, "deepprompt"), *kept[len(slow) :]]
+
+    def part(self, row: Row, inserted: dict[str, str]) -> Part:
+        text, origin = self.text(row)
+        values = {name: scrub(value, name, self.notes) for name, value in (self.values | inserted).items()}
+        rendered = interpolate(text.removesuffix("\n"), values, row.part, self.notes)
+        return Part(row.part, rendered, row.pace, origin)
+
+    def text(self, row: Row) -> tuple[str, str]:
+        """Return the text of a part and where it comes from: an override, or else the catalogue."""
+        if self.overrides and (found := self.overrides.find(self.family, self.version, row.part, self.notes)):
+            return found
+        text = self.catalog.text(self.family, self.version, row.part)
+        return text, self.catalog.origin(self.family, self.version, row.part)
+
+
+def _after_blank_line(part: Part) -> Part:
+    return Part(part.name, "\n\n" + part.text, part.pace, part.origin)
+
+
+def _deepseek(config: PromptAssemblyConfig) -> Prompt:
+    """Return the cache-stable builder's prompt, which has its own base and its own place for the environment."""
+    known = config.cwd or config.os or config.shell
+    project = ProjectContext(cwd=config.cwd, os_name=config.os, shell=config.shell) if known else None
+    ask = resolve_preset(config.system_prompt.preset)
+    base_parts = () if ask == PRESETS["deepseek"] else bundled().parts(ask)
+    return SystemPromptBuilder(base_parts=base_parts, project=project, append=config.system_prompt.append).compose()
+
+
+def _render_servers(servers: Iterable[McpServer]) -> str:
+    """Return one block a server, sorted by name."""
+    blocks = []
+    for server in sorted(servers, key=lambda server: (server.name, server.instructions)):
+        lines = [f"## {one_line(server.name, 'mcp', [])}"]
+        if server.tools:
+            lines.append(f"Tools: {', '.join(one_line(tool, 'mcp', []) for tool in sorted(server.tools))}")
+        if server.instructions:
+            lines.append(server.instructions.rstrip("\n"))
+        blocks.append("\n\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _render_commands(commands: Iterable[SlashCommand]) -> str:
+    """Return one line a command, sorted by name."""
+    lines = []
+    for command in sorted(commands, key=lambda command: (command.name.removeprefix("/"), command.description)):
+        name = one_line(command.name.removeprefix("/"), "slash command", [])
+        description = one_line(command.description, "slash command", [])
+        lines.append(f"- /{name}: {description}" if description else f"- /{name}")
+    return "\n".join(lines)
+
+
+def _hold_to_budget(prompt: Prompt, budget: int | None) -> None:
+    if budget is None:
+        return
+    tokens = estimate_tokens(prompt.text)
+    if tokens > budget:
+        sizes = sorted(((estimate_tokens(part.text), part.name) for part in prompt.parts), reverse=True)
+        largest = ", ".join(f"{name} {size}" for size, name in sizes[:5])
+        raise BudgetError(f"the system prompt has {tokens} tokens, the budget is {budget}; largest parts: {largest}")

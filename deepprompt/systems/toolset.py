@@ -1,0 +1,64 @@
+"""The tools of the preset catalogue: one tool by several names, and its definition for a provider's `tools` array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from deepprompt.catalog import bundled
+from deepprompt.prompt import Note
+
+_FAMILY, _VERSION = "claude_code", "2.1.37"
+
+
+@cache
+def known_tools() -> dict[str, str]:
+    """Return every known name of a tool, with the one that its files are called by."""
+    lines = bundled().lines(_FAMILY, _VERSION, "tools.table")
+    return {name: columns[0] for _, columns in lines for name in columns}
+
+
+class Toolset:
+    """The tools that are enabled. A runtime's own are welcome; they have no bundled text."""
+
+    def __init__(self, enabled: Iterable[str]) -> None:
+        names = [enabled] if isinstance(enabled, str) else sorted(set(enabled))
+        self.notes: list[Note] = []
+        self._names: dict[str, str] = {}
+        for name in names:
+            tool = known_tools().get(name)
+            if tool is not None:
+                # Two names of one tool are one tool, by the name that its files have.
+                self._names[tool] = tool if tool in self._names else name
+            elif not name.startswith("mcp__"):
+                self._note_near_miss(name)
+
+    def __contains__(self, tool: str) -> bool:
+        return tool in self._names
+
+    def definitions(self) -> list[dict[str, Any]]:
+        """Return name, description and input schema of each known tool, sorted by name."""
+        import json
+
+        return [
+            {
+                "name": name,
+                "description": bundled().text(_FAMILY, _VERSION, f"tools/{tool}").removesuffix("\n"),
+                "input_schema": json.loads(bundled().file(_FAMILY, _VERSION, f"tools/{tool}.json")),
+            }
+            for tool, name in sorted(self._names.items(), key=lambda item: item[1])
+        ]
+
+    def _note_near_miss(self, name: str) -> None:
+        folded = {known.casefold(): known for known in known_tools()}
+        near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
+        if near:
+            detail = f"taken for a tool of your own, which has no bundled text; did you mean {folded[near[0]]!r}?"
+            self.notes.append(Note("kept", f"tool {name}", detail))
+
+
+def tool_definitions(enabled_tools: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the definitions of those enabled tools that the catalogue knows, sorted by name."""
+    return Toolset(enabled_tools).definitions()

@@ -1,0 +1,40 @@
+"""Variables in prompt parts: `${NAME}` is replaced once, by position; what a value brings in is never expanded.
+
+A variable alone on its line is a block and keeps the lines of its value. Anywhere else it is part of a sentence
+or of a one-line field, and its value is put on one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from deepprompt.catalog import close_matches
+from deepprompt.errors import VariableError
+from deepprompt.prompt import Note
+from deepprompt.sources.text import one_line
+
+_VARIABLE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
+
+
+def variables_of(text: str) -> list[str]:
+    """Return the names of the variables in a text, each once, in order."""
+    return list(dict.fromkeys(_VARIABLE.findall(text)))
+
+
+def interpolate(text: str, values: Mapping[str, str], part: str, notes: list[Note]) -> str:
+    """Replace the variables of a part. One without a value, or with an empty one, is an error that names them all."""
+    missing = [name for name in variables_of(text) if not values.get(name)]
+    if missing:
+        known = sorted(name for name in values if values[name])
+        hints = [close_matches(name, known) for name in missing if name not in values]
+        near = sorted({name for names in hints for name in names})
+        unknown = f"; known: {', '.join(near)}" if near else ""
+        raise VariableError(f"part {part!r} needs a value for {', '.join(missing)}{unknown}")
+
+    def replace(match: re.Match[str]) -> str:
+        value = values[match[1]]
+        before, after = text[: match.start()][-1:], text[match.end() :][:1]
+        return value if before in ("", "\n") and after in ("", "\n") else one_line(value, f"{part} {match[1]}", notes)
+
+    return _VARIABLE.sub(replace, text)
