@@ -55,17 +55,18 @@ class Catalog:
         self._read = read
         self._manifest: dict[str, tuple[str, int]] | None = None
         self._paths = sorted(paths or ())
+        self._texts: dict[str, str] = {}  # what was read and checked once
         if paths is None or MANIFEST in self._paths:
             self._manifest = parse_manifest(self._decoded(MANIFEST, self._bytes(MANIFEST)), label)
             self._paths = sorted(self._manifest)
 
     def families(self) -> list[str]:
         """Return the names of all families, sorted."""
-        return sorted({path.split("/")[0] for path in self._paths if path.count("/") >= 2})
+        return sorted({path.split("/")[0] for path in self._paths if path.count("/") == 2})
 
     def versions(self, family: str) -> list[str]:
         """Return the versions of a family, oldest first."""
-        found = {path.split("/")[1] for path in self._paths if path.count("/") >= 2 and path.startswith(f"{family}/")}
+        found = {path.split("/")[1] for path in self._paths if path.count("/") == 2 and path.startswith(f"{family}/")}
         if not found:
             raise UnknownPartError(
                 f"{self.label} has no family {family!r}; there are: {', '.join(self.families()) or 'none'}"
@@ -117,8 +118,7 @@ class Catalog:
 
     def lines(self, family: str, version: str, name: str) -> list[tuple[int, list[str]]]:
         """Return the lines of a table that are not empty, by number, as columns; `#` starts a comment."""
-        path = f"{family}/{version}/{name}"
-        lines = enumerate(self._decoded(path, self._load(path)).split("\n"), 1)
+        lines = enumerate(self.file(family, version, name).split("\n"), 1)
         split = [(number, line.partition("#")[0].split()) for number, line in lines]
         return [(number, columns) for number, columns in split if columns]
 
@@ -135,7 +135,9 @@ class Catalog:
     def file(self, family: str, version: str, name: str) -> str:
         """Return the exact text of any file of a version."""
         path = f"{family}/{version}/{name}"
-        return self._decoded(path, self._load(path))
+        if path not in self._texts:
+            self._texts[path] = self._decoded(path, self._load(path))
+        return self._texts[path]
 
     def text(self, family: str, version: str, part: str) -> str:
         """Return the exact text of a part."""

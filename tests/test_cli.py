@@ -129,8 +129,11 @@ class TestUsage:
             ("build", "--parts", "x"),
             "deepprompt build: error: --parts needs --base FAMILY@VERSION, to say which parts to take from the folder",
         ),
-        (("diff",), "deepprompt diff: error: the following arguments are required: OLD, NEW"),
-        (("diff", "base@1.0.0"), "deepprompt diff: error: the following arguments are required: NEW"),
+        (("diff",), "deepprompt diff: error: the following arguments are required: OLD"),
+        (
+            ("diff", "base@1.0.0"),
+            "deepprompt diff: error: a part alone is compared with its override: say where that is",
+        ),
         (("versions", "--bogus"), "error: unrecognized arguments: --bogus"),
     )
 
@@ -165,11 +168,11 @@ class TestUsage:
     def test_returns_its_exit_code(self, capsys: pytest.CaptureFixture[str]) -> None:
         """`main` takes the arguments of the process where none are given, and returns 0 when all is fine."""
         assert main(["versions"]) == 0
-        assert capsys.readouterr().out == "base 1.0.0\n"
+        assert capsys.readouterr().out == "base 1.0.0\nclaude_code 2.1.37\n"
 
     def test_process_arguments(self, tmp_path: Path) -> None:
         """The module is run with the arguments of the process."""
-        assert run("versions", cwd=tmp_path).stdout == b"base 1.0.0\n"
+        assert run("versions", cwd=tmp_path).stdout == b"base 1.0.0\nclaude_code 2.1.37\n"
 
     def test_console_script(self, tmp_path: Path) -> None:
         """The installed script is the same command line."""
@@ -177,7 +180,7 @@ class TestUsage:
         if not script.exists():
             pytest.skip("the package is not installed here")
         ran = subprocess.run([script, "versions"], cwd=tmp_path, capture_output=True)
-        assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"base 1.0.0\n", b"")
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"base 1.0.0\nclaude_code 2.1.37\n", b"")
 
     @pytest.mark.parametrize("value", ["versions", "diff"])
     def test_value_that_is_a_command(self, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,14 +205,17 @@ class TestBadInput:
             (("build", "--base-file", "empty"), "deepprompt: empty: is empty"),
             (("build", "--custom-file", "only-bom"), "deepprompt: only-bom: is empty"),
             (("build", "--base", "9.9"), "deepprompt: no version of base is 9.9; there are: 1.0.0"),
-            (("build", "--base", "nobody"), "deepprompt: deepprompt has no family 'nobody'; there are: base"),
+            (
+                ("build", "--base", "nobody"),
+                "deepprompt: deepprompt has no family 'nobody'; there are: base, claude_code",
+            ),
             (("build", "--base", "base", "--parts", "nowhere"), "deepprompt: no folder of parts at 'nowhere'"),
             (("build", "--out", "nowhere/x"), "deepprompt: nowhere/x: No such file or directory"),
             (("build", "--out", "a-file/x"), "deepprompt: a-file/x: Not a directory"),
             (("build", "--out", "a-folder"), "deepprompt: a-folder: Is a directory"),
             (("versions", "--parts", "nowhere"), "deepprompt: no folder of parts at 'nowhere'"),
             (("diff", "base@1.0.0", "base@2"), "deepprompt: no version of base is 2; there are: 1.0.0"),
-            (("diff", "base", "other"), "deepprompt: deepprompt has no family 'other'; there are: base"),
+            (("diff", "base", "other"), "deepprompt: deepprompt has no family 'other'; there are: base, claude_code"),
         ],
     )
     def test_one_line(

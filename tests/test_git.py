@@ -196,7 +196,7 @@ def test_pipe_in_place_of_a_file(repository: Path) -> None:
     snapshot = read_git(repository)
 
     assert (snapshot.status, snapshot.diff) == (plain_status(repository), "")
-    assert [note.detail for note in snapshot.notes] == ["no unstaged: git failed or was not done in time"]
+    assert [note.detail for note in snapshot.notes] == ["no unstaged diff: git failed or was not done in time"]
 
 
 def test_clean(repository: Path) -> None:
@@ -1163,7 +1163,7 @@ def test_git_that_cannot_start(repository: Path, tmp_path: Path, monkeypatch: py
 
     assert snapshot == GitSnapshot(active_branch="main")
     assert [note.detail for note in snapshot.notes] == [
-        f"no {name}: git failed or was not done in time" for name in ("status", "unstaged", "staged", "commits")
+        f"no {name}: git failed or was not done in time" for name in ("status", "unstaged diff", "staged diff", "commits")
     ]
 
 

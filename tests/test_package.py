@@ -13,6 +13,7 @@ import pytest
 
 import deepprompt
 from deepprompt.catalog import MANIFEST, bundled, manifest_text
+from deepprompt.systems.variables import variables_of
 
 PACKAGE = Path(deepprompt.__file__).parent
 ASSETS = PACKAGE / "assets"
@@ -118,11 +119,34 @@ def test_the_manifest_lists_every_asset() -> None:
 
 
 def test_no_part_is_unreferenced() -> None:
-    """Every bundled part stands in the table of its version, and every row of a table has its part."""
+    """Every bundled part stands in a table of its version, and every row of a table has its part."""
     for family in bundled().families():
         for version in bundled().versions(family):
-            folder = ASSETS / family / version
-            assert {row.part for row in bundled().table(family, version)} == {p.stem for p in folder.glob("*.md")}
+            tables = [path.name for path in (ASSETS / family / version).glob("*.table")]
+            listed = {
+                f"{kind}/{columns[0]}"
+                for kind in ("tools", "agents", "reminders")
+                if f"{kind}.table" in tables
+                for _, columns in bundled().lines(family, version, f"{kind}.table")
+            }
+            for preset in set(tables) - {"tools.table", "agents.table", "reminders.table"}:
+                rows = {row.part for row in bundled().table(family, version, preset)}
+                assert listed | rows == set(bundled().names(family, version)), preset
+
+
+def test_every_tool_has_its_schema() -> None:
+    """Each tool has a description and a schema, and nothing else lies beside them."""
+    tools = {columns[0] for _, columns in bundled().lines("claude_code", "2.1.37", "tools.table")}
+    files = {path.name for path in (ASSETS / "claude_code/2.1.37/tools").iterdir()}
+    assert files == {f"{tool}.{kind}" for tool in tools for kind in ("md", "json")}
+
+
+def test_the_table_of_reminders_is_true() -> None:
+    """The table names each reminder's trigger, and exactly the variables that its text has."""
+    for _, (name, trigger, variables) in bundled().lines("claude_code", "2.1.37", "reminders.table"):
+        text = bundled().text("claude_code", "2.1.37", f"reminders/{name}")
+        assert trigger
+        assert set(variables.split(",")) - {"-"} == set(variables_of(text)), name
 
 
 @pytest.mark.parametrize("path", sorted(ASSETS.rglob("*.md")), ids=lambda path: path.relative_to(ASSETS).as_posix())

@@ -20,10 +20,10 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_example_prints_what_the_readme_says(tmp_path: Path) -> None:
-    """The first example, run in the folder that is described, gives the output that is shown."""
-    (tmp_path / "AGENTS.md").write_text("Run the tests with make test.")
+    """The first example, run in the folder that is described, gives the output that is shown; the second follows it."""
+    (tmp_path / "AGENTS.md").write_text("Run the tests with make test.\n")
     run = subprocess.run(
-        [sys.executable, "-c", blocks("python")[0]], cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-c", "".join(blocks("python"))], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert run.stdout == blocks("text")[0]
 

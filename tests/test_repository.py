@@ -295,7 +295,7 @@ def test_nothing_of_theirs_runs(
     assert snapshot.active_branch == "main"
     assert snapshot.status.startswith(" M a.txt\n")
     assert len(snapshot.recent_commits) == int(git(repository, "rev-list", "--count", "HEAD"))
-    missing = ["no unstaged: git failed or was not done in time"] if trap is lazy_fetch else []
+    missing = ["no unstaged diff: git failed or was not done in time"] if trap is lazy_fetch else []
     assert [note.detail for note in snapshot.notes] == missing
 
 

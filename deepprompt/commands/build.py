@@ -256,7 +256,7 @@ def _own_text(path: str) -> str:
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
     if not text:
-        raise SourceError(f"{path}: is empty")
+        raise SourceError(f"{'standard input' if path == '-' else path}: is empty")
     return unify_line_ends(text)
 
 

@@ -96,9 +96,9 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
     if _last is None or _last.key != (repository, state.key):
         _last = _Remembered((repository, state.key))
     known = _last
-    commands: dict[str, tuple[str, ...]] = {"status": _STATUS, "unstaged": _DIFF}
+    commands: dict[str, tuple[str, ...]] = {"status": _STATUS, "unstaged diff": _DIFF}
     if not known.nothing_staged:
-        commands["staged"] = (*_DIFF, "--cached")
+        commands["staged diff"] = (*_DIFF, "--cached")
     if known.commits is None and repository.commit:
         commands["commits"] = _LOG
     with signals_wait() as interrupted, private_git_dir(repository, state) as folder:
@@ -108,7 +108,7 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
             lines, cwd=cwd, env=environment, deadline=deadline, most=_MOST_OUTPUT, give_up=interrupted
         )
     outputs = dict(zip(commands, found, strict=True))
-    staged = outputs.get("staged", b"")
+    staged = outputs.get("staged diff", b"")
     known.nothing_staged = staged == b""
     known.commits = outputs.get("commits", known.commits)
     notes = [
@@ -118,7 +118,7 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
     ]
     return GitSnapshot(
         status=_status_text(outputs["status"], notes),
-        diff=_diff_text(outputs["unstaged"], staged, notes),
+        diff=_diff_text(outputs["unstaged diff"], staged, notes),
         active_branch=_branch_text(repository, notes),
         recent_commits=_commit_lines(known.commits, notes),
         notes=tuple(notes),

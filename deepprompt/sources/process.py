@@ -31,6 +31,8 @@ def run_side_by_side(
     `time.monotonic()`) or when `give_up` became true. Standard input is empty and standard error is dropped.
     """
     processes: list[subprocess.Popen[bytes] | None] = []
+    if time.monotonic() >= deadline:
+        return [None] * len(commands)
     try:
         for command in commands:
             processes.append(_start(command, cwd, env))

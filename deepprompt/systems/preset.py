@@ -257,7 +257,7 @@ def _deepseek(config: PromptAssemblyConfig) -> Prompt:
 def _render_servers(servers: Iterable[McpServer]) -> str:
     """Return one block a server, sorted by name."""
     blocks = []
-    for server in sorted(servers, key=lambda server: (server.name, server.instructions)):
+    for server in sorted(servers, key=lambda server: (server.name, server.instructions, sorted(server.tools))):
         lines = [f"## {one_line(server.name, 'mcp', [])}"]
         if server.tools:
             lines.append(f"Tools: {', '.join(one_line(tool, 'mcp', []) for tool in sorted(server.tools))}")
