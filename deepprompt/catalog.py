@@ -62,11 +62,11 @@ class Catalog:
 
     def families(self) -> list[str]:
         """Return the names of all families, sorted."""
-        return sorted({path.split("/")[0] for path in self._paths if path.count("/") == 2})
+        return sorted({path.split("/")[0] for path in self._paths if path.count("/") >= 2})
 
     def versions(self, family: str) -> list[str]:
         """Return the versions of a family, oldest first."""
-        found = {path.split("/")[1] for path in self._paths if path.count("/") == 2 and path.startswith(f"{family}/")}
+        found = {path.split("/")[1] for path in self._paths if path.count("/") >= 2 and path.startswith(f"{family}/")}
         if not found:
             raise UnknownPartError(
                 f"{self.label} has no family {family!r}; there are: {', '.join(self.families()) or 'none'}"
@@ -257,7 +257,7 @@ def from_package(package: str, folder: str = "assets") -> Catalog:
 
 
 def close_matches(name: str, names: list[str]) -> list[str]:
-    """Return what somebody may have meant: the nearest names, or where none is near, or few there are, all of them."""
+    """Return what somebody may have meant: the nearest names; where none is near, all, or the first of many."""
     if len(names) <= 8:
         return names
     from difflib import SequenceMatcher
@@ -265,7 +265,7 @@ def close_matches(name: str, names: list[str]) -> list[str]:
     wanted = name.rpartition("/")[2].casefold()
     likeness = {other: SequenceMatcher(None, wanted, other.rpartition("/")[2].casefold()).ratio() for other in names}
     near = sorted((other for other in names if likeness[other] >= 0.6), key=lambda other: -likeness[other])
-    return near[:5] or names
+    return near[:5] or (names if len(names) <= 20 else [*names[:8], f"and {len(names) - 8} more"])
 
 
 def parse_manifest(text: str, label: str) -> dict[str, tuple[str, int]]:

@@ -406,6 +406,7 @@ class TestJson:
             "prefix_bytes": len(BASE_PROMPT_V1.encode()),
             "tokens": estimate_tokens(text),
             "prefix_tokens": estimate_tokens(BASE_PROMPT_V1),
+            "tools": [],
             "notes": [],
         }
         assert sum(part["bytes"] for part in parts) == found["bytes"]

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -21,6 +22,7 @@ from deepprompt.catalog import (
     Catalog,
     Row,
     bundled,
+    close_matches,
     from_folder,
     from_package,
     manifest_text,
@@ -560,7 +562,7 @@ class TestFolder:
     def test_other_files_are_no_families(self, tmp_path: Path) -> None:
         """Files at other depths, and hidden folders such as .git, are not families."""
         versions_folder(tmp_path, "1.0")
-        lay_out(tmp_path, {"README.md": "", "docs/page.md": "", "docs/a/b/c.md": "", ".git/refs/heads": "x"})
+        lay_out(tmp_path, {"README.md": "", "docs/page.md": "", ".git/refs/heads": "x"})
         assert from_folder(tmp_path).families() == ["base"]
 
     @pytest.mark.parametrize("name", ["nowhere", "a-file", ""])
@@ -717,3 +719,124 @@ def _top_imports(node: ast.AST) -> Iterator[str]:
             yield (child.module or "").partition(".")[0]
         elif not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield from _top_imports(child)
+
+
+class TestFiles:
+    """Files of a version by name: parts in folders, tables, and anything else."""
+
+    @pytest.fixture
+    def catalog(self, tmp_path: Path) -> Catalog:
+        """Return a catalogue with a part in a folder, a table, and a file that is no part."""
+        return from_folder(
+            lay_out(
+                tmp_path,
+                {
+                    "f/1.0/one.md": "One.\n",
+                    "f/1.0/deep/er/two.md": "Two.\r\n",
+                    "f/1.0/deep/two.json": "{}",
+                    "f/1.0/other.table": "# head\n\na b  # c\n\t\n  x\ty z \r\nlast",
+                    "f/1.0/md": "no part",
+                    "f/1.0.1/three.md": "Three.\n",
+                },
+            )
+        )
+
+    def test_names(self, catalog: Catalog) -> None:
+        """The names of a version's parts are paths without the suffix, sorted, and no other file is a part."""
+        assert catalog.names("f", "1.0") == ["deep/er/two", "one"]
+        assert catalog.names("f", "1.0.1") == ["three"]
+
+    @pytest.mark.parametrize(("family", "version"), [("f", "2.0"), ("g", "1.0"), ("", "")])
+    def test_no_names(self, family: str, version: str, catalog: Catalog) -> None:
+        """A version that there is not has no parts."""
+        assert catalog.names(family, version) == []
+
+    @pytest.mark.parametrize(
+        ("file", "there"),
+        [("one.md", True), ("deep/er/two.md", True), ("other.table", True), ("one", False), ("deep", False)],
+    )
+    def test_has(self, file: str, there: bool, catalog: Catalog) -> None:
+        """A version has its files by their whole names, and folders are none."""
+        assert catalog.has("f", "1.0", file) is there
+
+    def test_text_in_a_folder(self, catalog: Catalog) -> None:
+        """A part in a folder is asked for by its path, and its origin has that."""
+        assert catalog.text("f", "1.0", "deep/er/two").splitlines() == ["Two."]
+        assert catalog.origin("f", "1.0", "deep/er/two") == f"{catalog.label}:f/1.0/deep/er/two.md"
+
+    def test_file(self, catalog: Catalog) -> None:
+        """Any file of a version can be had, whatever its suffix."""
+        assert catalog.file("f", "1.0", "deep/two.json") == "{}"
+
+    def test_no_file(self, catalog: Catalog) -> None:
+        """A file that there is not is an error that says what there is."""
+        with pytest.raises(UnknownPartError) as caught:
+            catalog.file("f", "1.0.1", "three.json")
+        assert str(caught.value) == f"{catalog.label} has no f/1.0.1/three.json; f/1.0.1/ has: three.md"
+
+    def test_not_utf8(self, tmp_path: Path) -> None:
+        """A file that is not UTF-8 is refused, with the place."""
+        with pytest.raises(AssetError) as caught:
+            from_folder(lay_out(tmp_path, {"f/1.0/a.json": b"{\xff}"})).file("f", "1.0", "a.json")
+        assert str(caught.value) == f"{tmp_path}: f/1.0/a.json: not UTF-8 at byte 1"
+
+    def test_lines(self, catalog: Catalog) -> None:
+        """A table's lines are columns by line number, without comments and blank lines."""
+        assert catalog.lines("f", "1.0", "other.table") == [(3, ["a", "b"]), (5, ["x", "y", "z"]), (6, ["last"])]
+
+    def test_nearest_of_many(self) -> None:
+        """In a folder of many files the error lists the nearest ones only."""
+        with pytest.raises(UnknownPartError) as caught:
+            bundled().text("claude_code", "2.1.37", "tools/bash")
+        message = "deepprompt has no claude_code/2.1.37/tools/bash.md; claude_code/2.1.37/ has: tools/Bash.md"
+        assert str(caught.value).startswith(message)
+        assert len(str(caught.value)) < 200
+
+    @pytest.mark.parametrize(
+        ("columns", "row"),
+        [
+            ("a release always", Row("a", Pace.RELEASE, "always")),
+            ("a Session !mcp NAME", Row("a", Pace.SESSION, "!mcp", "NAME")),
+        ],
+    )
+    def test_row(self, columns: str, row: Row, tmp_path: Path) -> None:
+        """A row of a preset table may name the variable that its text goes to."""
+        lay_out(tmp_path, {"f/1/other.table": columns})
+        assert from_folder(tmp_path).table("f", "1", "other.table") == [row]
+
+
+class TestCloseMatches:
+    """What somebody may have meant."""
+
+    MANY: ClassVar[list[str]] = [
+        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "tools/Glob", "glob", "agents/glob_all", "theta",
+    ]  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("name", "near"),
+        [
+            ("alpah", ["alpha"]),
+            ("ALPHA", ["alpha"]),
+            ("glob", ["tools/Glob", "glob", "agents/glob_all"]),
+            ("tools/glbo", ["tools/Glob", "glob"]),
+            ("beta", ["beta", "zeta"]),
+        ],
+    )
+    def test_near(self, name: str, near: list[str]) -> None:
+        """The nearest names come nearest first, compared by their last component whatever its case."""
+        assert close_matches(name, self.MANY)[: len(near)] == near
+
+    @pytest.mark.parametrize("name", ["", "xxxxxxxx", "tools/"])
+    def test_none_is_near(self, name: str) -> None:
+        """Where none is near, all are listed."""
+        assert close_matches(name, self.MANY) == self.MANY
+
+    def test_few(self) -> None:
+        """Where there are few, all are listed, in their order."""
+        assert close_matches("alpha", self.MANY[:8]) == self.MANY[:8]
+
+    def test_at_most_five(self) -> None:
+        """Of many near names the five nearest are listed."""
+        names = [f"name{number}" for number in range(20)]
+        assert close_matches("name7", names)[0] == "name7"
+        assert len(close_matches("name7", names)) == 5

@@ -1163,7 +1163,8 @@ def test_git_that_cannot_start(repository: Path, tmp_path: Path, monkeypatch: py
 
     assert snapshot == GitSnapshot(active_branch="main")
     assert [note.detail for note in snapshot.notes] == [
-        f"no {name}: git failed or was not done in time" for name in ("status", "unstaged diff", "staged diff", "commits")
+        f"no {name}: git failed or was not done in time"
+        for name in ("status", "unstaged diff", "staged diff", "commits")
     ]
 
 

@@ -17,6 +17,7 @@ from deepprompt.sources.text import (
     decode,
     drop_hidden,
     escape_boundary,
+    escape_tags,
     is_blank,
     one_line,
     reveal,
@@ -224,6 +225,46 @@ SPECIAL = [
 ]
 TEXTS = st.lists(st.sampled_from(SPECIAL) | st.text(max_size=3), max_size=40).map("".join)
 BROKEN_TEXTS = st.lists(st.sampled_from([*SPECIAL, "\ud800", "\udfff", "\udcff"]), max_size=40).map("".join)
+TAGGED = {
+    "opening": ("a <tag> b", "a &lt;tag> b"),
+    "closing": ("</tag>", "&lt;/tag>"),
+    "second-name": ("<other-one>", "&lt;other-one>"),
+    "attributes": ('<tag a="1">', '&lt;tag a="1">'),
+    "no-closing-bracket": ("<tag", "&lt;tag"),
+    "longer-name": ("<tags>", "&lt;tags>"),
+    "upper-case": ("<TaG>", "&lt;TaG>"),
+    "long-s": ("<\u017fecret>", "&lt;\u017fecret>"),
+    "wide-letters": ("<ｔＡｇ>", "&lt;ｔＡｇ>"),
+    "wide-hyphen": ("<other－one>", "&lt;other－one>"),
+    "wide-bracket": ("＜tag＞", "&#xFF1C;tag＞"),
+    "small-bracket": ("﹤tag﹥", "&#xFE64;tag﹥"),
+    "wide-slash": ("<／tag>", "&lt;／tag>"),
+    "blanks": ("<  /\t tag>", "&lt;  /\t tag>"),
+    "no-break-space": ("<\xa0tag>", "&lt;\xa0tag>"),
+    "newline": ("<\ntag>", "&lt;\ntag>"),
+    "carriage-return": ("<\rtag>", "&lt;\rtag>"),
+    "hidden": ("<\u200b/\xadt\u200da\ufeffg>", "&lt;\u200b/\xadt\u200da\ufeffg>"),
+    "doubled": ("<<tag>>", "<&lt;tag>>"),
+    "twice": ("<tag></tag>", "&lt;tag>&lt;/tag>"),
+}
+
+UNTAGGED = ["", "tag", "tag>", "< other", "<ta>", "<a tag>", "a < b", "&lt;tag>", "＜b", "<t\na\ng>", "<!tag>", "/tag>"]
+
+NAMES = ("tag", "other-one", "secret")
+# A bracket, a slash or none, and the letters of a name in either case and width, with gaps between them.
+OPENERS = st.tuples(
+    st.sampled_from("<＜﹤"),
+    st.sampled_from(["", "/", "／"]),
+    st.sampled_from(NAMES),
+    st.lists(st.tuples(st.booleans(), st.booleans(), st.sampled_from(["", "", " ", "\u200b", "\xad\t", "\u2060" * 8])),
+             min_size=12, max_size=12),
+).map(
+    lambda drawn: drawn[0] + drawn[1] + "".join(
+        gap + (chr(ord(cased) + 0xFEE0) if wide else cased)
+        for letter, (wide, upper, gap) in zip(drawn[2], drawn[3], strict=False)
+        for cased in [letter.upper() if upper else letter]
+    )
+)  # fmt: skip
 PLAIN = settings(deadline=None, max_examples=100, database=None)
 
 
@@ -497,3 +538,47 @@ def test_one_line_leaves_one_line(text: str) -> None:
 def test_blank_is_what_trims_to_nothing(text: str) -> None:
     """A text is blank just when trimming leaves nothing of it."""
     assert is_blank(text) == (trim(text) == "")
+
+
+@pytest.mark.parametrize(("text", "expected"), TAGGED.values(), ids=TAGGED)
+def test_escape_tags(text: str, expected: str) -> None:
+    """A reserved tag loses its bracket in whatever case, width and gaps it is written, and a note counts it."""
+    notes: list[Note] = []
+    assert escape_tags(text, NAMES, "s", notes) == expected
+    assert [(note.kind, note.source, note.detail) for note in notes] == [("neutralised", "s", "look-alike of a tag")]
+    assert notes[0].offset == expected.index("&")
+    assert notes[0].count == expected.count("&")
+
+
+@pytest.mark.parametrize("text", UNTAGGED)
+def test_escape_tags_leaves_the_rest(text: str) -> None:
+    """What is not one of the names behind a bracket stays byte for byte, without a note."""
+    notes: list[Note] = []
+    assert (escape_tags(text, NAMES, "s", notes), notes) == (text, [])
+
+
+@pytest.mark.parametrize("text", ["<{}tag>", "</{}tag>", "</t{}ag>", "<{}/{}tag>"])
+@pytest.mark.parametrize("gap", ["\u200b" * 9, " " * 30, "\u2060" * 1000])
+def test_escape_tags_with_a_long_gap(text: str, gap: str) -> None:
+    """However many hidden characters or blanks stand in a tag, a reader sees a tag, and it is escaped."""
+    text = text.replace("{}", gap)
+    assert escape_tags(text, NAMES, "s", []) == "&lt;" + text[1:]
+
+
+@PLAIN
+@given(before=TEXTS, opener=OPENERS, after=TEXTS)
+def test_escape_tags_leaves_no_opener(before: str, opener: str, after: str) -> None:
+    """No reserved opener survives, whatever stands around it, and a second time changes nothing."""
+    escaped = escape_tags(before + opener + after, NAMES, "s", [])
+    assert opener not in escaped
+    assert opener[1:] in escaped
+    assert escape_tags(escaped, NAMES, "s", []) == escaped
+
+
+@PLAIN
+@given(text=TEXTS)
+def test_escape_tags_only_rewrites_brackets(text: str) -> None:
+    """Written back, the escaped brackets give the text that there was."""
+    assume("&" not in text)
+    escaped = escape_tags(text, ("a", "b"), "s", [])
+    assert escaped.replace("&lt;", "<").replace("&#xFF1C;", "＜").replace("&#xFE64;", "﹤") == text

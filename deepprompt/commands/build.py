@@ -27,12 +27,14 @@ from deepprompt.systems.preset import (
     SystemPromptConfig,
     choices,
     compose_system_prompt,
+    hold_to_budget,
+    resolve_preset,
 )
 
 _OWN_FILE_LIMIT = 1 << 26
 _PRESET_ONLY = (
     "tool", "mcp", "slash_command", "sessions", "memory", "claude_md", "output_style_file", "environment_last",
-    "max_tokens",
+    "max_tokens", "order",
 )  # fmt: skip
 
 
@@ -96,7 +98,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     preset.add_argument("--memory", action="store_true", help="the agent keeps notes between sessions")
     preset.add_argument("--claude-md", action="store_true", help="load the CLAUDE.md files of the folder and above it")
     preset.add_argument("--output-style-file", type=given, metavar="FILE", help="how the agent should respond")
-    preset.add_argument("--order", choices=sorted(ORDERS), default="algorithm", help="the order of the parts")
+    preset.add_argument("--order", choices=sorted(ORDERS), help="the order of the parts (default: algorithm)")
     preset.add_argument(
         "--environment-last", action="store_true", help="put folder, system and shell behind the boundary"
     )
@@ -117,16 +119,22 @@ def run(options: argparse.Namespace) -> int:
     """Build the prompt and print it."""
     if options.custom_file and (options.append or options.append_file):
         options.usage_error("--custom-file is printed as it is: --append and --append-file cannot add to it")
-    preset = options.preset and not options.preset.startswith("deepseek")
+    family, _ = bundled().resolve(resolve_preset(options.preset)) if options.preset else ("base", "")
+    preset = family != "base"
     if preset and (options.base or options.base_file):
         options.usage_error(f"--base and --base-file do not go with --preset {options.preset}")
-    if not preset and (given_only := [option for option in _PRESET_ONLY if getattr(options, option)]):
-        options.usage_error(f"--{given_only[0].replace('_', '-')} needs --preset claude_code")
+    if options.base and options.preset:
+        options.usage_error(f"--preset {options.preset} has its own version: write --preset NAME@VERSION")
+    values = {name: getattr(options, name) for name in _PRESET_ONLY}
+    set_options = [name for name, value in values.items() if value is not None and value is not False and value != []]
+    if not preset and set_options:
+        options.usage_error(f"--{set_options[0].replace('_', '-')} needs --preset claude_code")
     if not preset and options.parts and not options.base:
         options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
     rows: list[dict[str, object]] = []
     if options.custom_file:
         prompt = Prompt(_own_part("custom", options.custom_file))
+        hold_to_budget(prompt, options.max_tokens)
     elif preset:
         prompt = _compose_preset(options, rows)
     else:
@@ -157,11 +165,10 @@ def _compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) 
     notes: list[Note] = []
     cwd = _cwd(options)
     project = discover_project_context(cwd)
+    appended = _appended(options, notes)
     commands = [from_system(text, "slash command", notes).partition("=") for text in options.slash_command]
     config = PromptAssemblyConfig(
-        system_prompt=SystemPromptConfig(
-            preset=options.preset, append="\n\n".join(part.text for part in _appended(options, notes))
-        ),
+        system_prompt=SystemPromptConfig(preset=options.preset, append="\n\n".join(own.text for own in appended)),
         cwd=project.cwd,
         os=f"{project.os_name} {project.os_version}",
         shell=project.shell,
@@ -176,12 +183,14 @@ def _compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) 
     )
     overrides = from_folder(options.parts) if options.parts else None
     prompt = compose_system_prompt(
-        config, options.order, environment_last=options.environment_last, overrides=overrides
+        config, options.order or "algorithm", environment_last=options.environment_last, overrides=overrides
     )
-    for choice in choices(config, options.order):
+    for choice in choices(config, options.order or "algorithm"):
         row = choice.row
         rows.append({"part": row.part, "condition": row.condition, "in": choice.chosen, "variable": row.variable})
-    return dataclasses.replace(prompt, notes=(*notes, *prompt.notes))
+    origin = " ".join(own.origin for own in appended)
+    parts = [dataclasses.replace(part, origin=origin) if part.name == "append" else part for part in prompt.parts]
+    return dataclasses.replace(prompt, parts=tuple(parts), notes=(*notes, *prompt.notes))
 
 
 def _compose(options: argparse.Namespace) -> Prompt:
@@ -215,6 +224,8 @@ def _project(cwd: str, no_git: bool) -> tuple[ProjectContext, tuple[Note, ...]]:
 
 def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
     """Return the base that was asked for, nothing for the builder's own."""
+    if options.preset:
+        return bundled().parts(resolve_preset(options.preset))
     if not options.base:
         return ()
     catalog = from_folder(options.parts) if options.parts else bundled()
@@ -280,5 +291,6 @@ def _report(prompt: Prompt) -> dict[str, object]:
             }
             for part in prompt.parts
         ],
+        "tools": list(prompt.tools),
         "notes": [dataclasses.asdict(note) for note in prompt.notes],
     }

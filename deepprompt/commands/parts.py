@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from deepprompt.catalog import SUFFIX, Catalog, bundled, from_folder
+from deepprompt.catalog import PRESET, SUFFIX, Catalog, bundled, from_folder
 from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_json
+from deepprompt.errors import AssetError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +23,8 @@ def run(options: argparse.Namespace) -> int:
     catalog = from_folder(options.parts) if options.parts else bundled()
     asks = [options.ask] if options.ask else catalog.families()
     rows = [row for ask in asks for row in _rows(catalog, *catalog.resolve(ask))]
+    if not rows:
+        raise AssetError(f"{options.parts}: no parts here; they would be FAMILY/VERSION/PART.md")
     if options.json:
         write_json(rows)
         return 0
@@ -37,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _rows(catalog: Catalog, family: str, version: str) -> list[dict[str, object]]:
     """Return the parts of a version: those of its preset table in that order, then the others by name."""
-    listed = {row.part: row for row in catalog.table(family, version)}
+    has_table = catalog.has(family, version, PRESET)  # a folder of overrides has none
+    listed = {row.part: row for row in catalog.table(family, version)} if has_table else {}
     others = [name for name in catalog.names(family, version) if name not in listed]
     rows: list[dict[str, object]] = []
     for name in [*listed, *others]:
@@ -49,7 +53,7 @@ def _rows(catalog: Catalog, family: str, version: str) -> list[dict[str, object]
                 "part": name,
                 "tokens": estimate_tokens(catalog.file(family, version, name + SUFFIX)),
                 "pace": row.pace.name.lower() if row else "",
-                "condition": row.condition if row else name.partition("/")[0],
+                "condition": row.condition if row else name.rpartition("/")[0],
             }
         )
     return rows

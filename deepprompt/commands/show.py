@@ -58,8 +58,24 @@ def find_part(catalog: Catalog, ask: str) -> tuple[str, str, str]:
         raise UnknownPartError(
             f"{name!r} is several parts: {', '.join(f'{family}/{part}' for family, _, part in found)}"
         )
+    if at:
+        for family in catalog.families():
+            having = [known for known in catalog.versions(family) if name in _both_names(catalog, family, known)]
+            if having:
+                raise UnknownPartError(f"no version {version!r} of {name!r}; {family} has: {', '.join(having)}")
+        every = [f"{family}/{part}" for family in catalog.families() for part in _newest(catalog, family)]
     near = ", ".join(close_matches(name, every)) or "none"
-    raise UnknownPartError(f"no part named {name!r}{f' in version {version}' if at else ''}; there are: {near}")
+    raise UnknownPartError(f"no part named {name!r}; there are: {near}")
+
+
+def _newest(catalog: Catalog, family: str) -> list[str]:
+    return catalog.names(*catalog.resolve(family))
+
+
+def _both_names(catalog: Catalog, family: str, version: str) -> set[str]:
+    """Return what parts of a version may be called: by name alone, and with the family."""
+    names = catalog.names(family, version)
+    return {*names, *(f"{family}/{name}" for name in names)}
 
 
 def _start_override(folder: str, family: str, version: str, part: str, text: str) -> None:
@@ -67,10 +83,17 @@ def _start_override(folder: str, family: str, version: str, part: str, text: str
     table = os.path.join(folder, family, version, TABLE)
     if os.path.lexists(path):
         raise SourceError(f"{path}: there is an override already; edit it, or remove it first")
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    write(text, path)
     lines = ""
-    if os.path.exists(table):
-        with open(table, encoding="utf-8", newline="") as file:
-            lines = file.read()
+    try:
+        if os.path.exists(table):
+            with open(table, encoding="utf-8", newline="") as file:
+                lines = file.read()
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{table}: not UTF-8 at byte {error.start}") from None
+    except OSError as error:
+        raise SourceError(f"{error.filename}: {error.strerror}") from None
+    if lines and not lines.endswith("\n"):
+        lines += "\n"
+    write(text, path)
     write(f"{lines}{part} {sha256_hex(text)}\n", table)

@@ -28,6 +28,8 @@ def read_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | N
     cwd = os.fspath(cwd)
     if not cwd:
         raise SourceError("load_claude_md: empty cwd; pass the project's folder")
+    if root is not None and not os.fspath(root):
+        raise SourceError("load_claude_md: empty root; pass a folder, or leave it out for the repository's top")
     start = os.path.realpath(cwd)
     top = os.path.realpath(root) if root is not None else _repository_top(start)
     if not (start + os.sep).startswith(top.rstrip(os.sep) + os.sep):

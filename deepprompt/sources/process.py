@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import IO
 
 _CHUNK = 1 << 16
 _GLANCE = 0.05  # how often, at the least, a wait looks up to see whether it should be given up
@@ -118,18 +119,24 @@ def _succeeded(process: subprocess.Popen[bytes], deadline: float, give_up: Calla
 def _collect_portably(
     processes: list[subprocess.Popen[bytes]], deadline: float, most: int, give_up: Callable[[], bool]
 ) -> list[bytes | None]:
-    """Do the same where pipes cannot be waited on together: a thread reads each of them."""
-    outputs = [bytearray() for _ in processes]
+    """Do the same where pipes cannot be waited on together: a thread reads each of them.
 
-    def read(process: subprocess.Popen[bytes], output: bytearray) -> None:
-        assert process.stdout is not None
-        with suppress(OSError, ValueError):  # the pipe is closed when we are done with it
-            while len(output) <= most and (chunk := process.stdout.read(_CHUNK)):
+    The thread owns its pipe and closes it: closed by another, its number could be given to a new pipe while the
+    thread is about to read.
+    """
+    outputs = [bytearray() for _ in processes]
+    threads = []
+
+    def read(pipe: IO[bytes], output: bytearray) -> None:
+        with pipe:
+            while len(output) <= most and (chunk := pipe.read(_CHUNK)):
                 output += chunk
 
-    threads = [threading.Thread(target=read, args=pair, daemon=True) for pair in zip(processes, outputs, strict=True)]
-    for thread in threads:
-        thread.start()
+    for process, output in zip(processes, outputs, strict=True):
+        assert process.stdout is not None
+        threads.append(threading.Thread(target=read, args=(process.stdout, output), daemon=True))
+        process.stdout = None
+        threads[-1].start()
     results: list[bytes | None] = []
     for process, output, thread in zip(processes, outputs, threads, strict=True):
         while thread.is_alive() and not give_up() and (left := deadline - time.monotonic()) > 0:

@@ -158,8 +158,11 @@ _BRACKETS = {"<": "&lt;", "\uff1c": "&#xFF1C;", "\ufe64": "&#xFE64;"}
 
 @cache
 def _tag_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    spelled = "|".join(_GAP.join(_any_width(letter) for letter in name) for name in names)
-    return re.compile(rf"[<\uff1c\ufe64](?=(?:{_GAP}[/\uff0f\n]?){{0,3}}(?:{spelled}))", re.IGNORECASE)
+    # Possessive gaps: they may be of any length, and are never tried again shorter, so the time stays linear.
+    gap = f"[{HIDDEN}{BLANK}]*+"
+    within = f"[{HIDDEN}{BLANK.replace(chr(10), '')}]*+"
+    spelled = "|".join(within.join(_any_width(letter) for letter in name) for name in names)
+    return re.compile(rf"[<\uff1c\ufe64](?=(?:{gap}[/\uff0f]){{0,3}}+{gap}(?:{spelled}))", re.IGNORECASE)
 
 
 def _any_width(letter: str) -> str:

@@ -80,18 +80,17 @@ def agent_names() -> list[str]:
     return _names("agents")
 
 
-def reminder(name: str, **variables: object) -> str:
+def reminder(name: str, /, **variables: object) -> str:
     """Return a reminder for the end of a user's message, in its tag, with the values of its variables."""
     text = _listed("reminders", "reminder", name)
     wanted = [variable.lower() for variable in variables_of(text)]
     if unknown := sorted(set(variables) - set(wanted)):
         takes = ", ".join(wanted) or "none"
         raise VariableError(f"reminder {name!r} has no variable {', '.join(unknown)}; it takes: {takes}")
-    values = {
-        variable.upper(): escape_tags(scrub(str(value), variable, []), (_REMINDER_TAG,), variable, [])
-        for variable, value in variables.items()
-    }
-    body = interpolate(text.removesuffix("\n"), values, f"reminders/{name}", [])
+    values = {variable.upper(): scrub(str(value), variable, []) for variable, value in variables.items()}
+    body = interpolate(text.removesuffix("\n"), values, f"reminders/{name}", [], allow_empty=True)
+    # Over the whole body: what stands around a value could complete a tag that it begins.
+    body = escape_tags(body, (_REMINDER_TAG,), name, [])
     return f"<{_REMINDER_TAG}>\n{body}\n</{_REMINDER_TAG}>"
 
 

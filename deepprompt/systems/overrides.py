@@ -6,8 +6,10 @@ its name and the SHA-256 of the bundled text that it was written against.
 
 from __future__ import annotations
 
-from deepprompt.catalog import SUFFIX, Catalog
+from deepprompt.catalog import SUFFIX, Catalog, close_matches
+from deepprompt.errors import UnknownPartError
 from deepprompt.prompt import Note, sha256_hex
+from deepprompt.sources.text import unify_line_ends
 
 TABLE = "overrides.table"
 
@@ -31,7 +33,21 @@ class Overrides:
         elif written_against != sha256_hex(self.catalog.text(family, version, part)):
             detail = f"an override of a text that has changed since; see 'deepprompt diff {family}/{part} --parts DIR'"
             notes.append(Note("kept", origin, detail))
-        return self.own.text(family, own_version, part), origin
+        # Somebody's own files may have been checked out on Windows: the prefix must be the same.
+        return unify_line_ends(self.own.text(family, own_version, part).removeprefix("\ufeff")), origin
+
+    def refuse_unknown(self, family: str, version: str) -> None:
+        """Refuse an override of a part that is not there: it would change nothing, and nobody would know."""
+        known = self.catalog.names(family, version)
+        own_versions = self.own.versions(family) if family in self.own.families() else []
+        for own_version in own_versions:
+            for name in self.own.names(family, own_version):
+                if name not in known and self.version_of(family, version, name) == own_version:
+                    near = ", ".join(close_matches(name, known))
+                    origin = self.own.origin(family, own_version, name)
+                    raise UnknownPartError(
+                        f"{origin} overrides nothing: {family}/{version} has no part {name!r}; there are: {near}"
+                    )
 
     def version_of(self, family: str, version: str, part: str) -> str | None:
         """Return the newest version up to the wanted one that overrides a part."""
@@ -49,4 +65,4 @@ class Overrides:
         if not self.own.has(family, version, TABLE):
             return None
         lines = self.own.lines(family, version, TABLE)
-        return next((columns[1] for _, columns in lines if columns[0] == part and len(columns) == 2), None)
+        return next((columns[1] for _, columns in reversed(lines) if columns[0] == part and len(columns) == 2), None)

@@ -20,7 +20,7 @@ from deepprompt.sources.text import escape_boundary, one_line, scrub
 from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY, SystemPromptBuilder
 from deepprompt.systems.overrides import Overrides
 from deepprompt.systems.toolset import Toolset
-from deepprompt.systems.variables import interpolate
+from deepprompt.systems.variables import interpolate, variables_of
 
 PRESETS = {"claude_code": "claude_code@2.1.37", "deepseek": "base@1.0.0"}
 ORDERS = {"algorithm": "preset.table", "catalog": "catalog.table"}
@@ -84,6 +84,13 @@ class PromptAssemblyConfig:
     max_system_prompt_tokens: int | None = None
     vars: PromptVars = field(default_factory=PromptVars)
 
+    def __post_init__(self) -> None:
+        """Take any iterables, once: a configuration is used for more than one prompt."""
+        tools = (self.enabled_tools,) if isinstance(self.enabled_tools, str) else tuple(self.enabled_tools)
+        object.__setattr__(self, "enabled_tools", tools)
+        object.__setattr__(self, "mcp_servers", tuple(self.mcp_servers))
+        object.__setattr__(self, "slash_commands", tuple(self.slash_commands))
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -121,7 +128,7 @@ def compose_system_prompt(
         prompt = _deepseek(config)
     else:
         prompt = _Assembly(config, ask, order, overrides).compose(environment_last)
-    _hold_to_budget(prompt, config.max_system_prompt_tokens)
+    hold_to_budget(prompt, config.max_system_prompt_tokens)
     return prompt
 
 
@@ -144,6 +151,7 @@ def choices(config: PromptAssemblyConfig, order: str = "algorithm") -> list[Choi
 
 def environment_part(config: PromptAssemblyConfig, notes: list[Note]) -> Part:
     """Return the part on the environment, as a subagent gets it too."""
+    config = PromptAssemblyConfig(cwd=config.cwd, os=config.os, shell=config.shell)
     assembly = _Assembly(config, PRESETS["claude_code"], "algorithm", None)
     (row,) = [row for row in assembly.rows if row.part == "environment"]
     part = assembly.part(row, {})
@@ -162,10 +170,13 @@ class _Assembly:
         self.rows = self.catalog.table(self.family, self.version, ORDERS[order])
         self.notes: list[Note] = []
         self.config = config
-        self.toolset = Toolset(config.enabled_tools)
         self.overrides = Overrides(self.catalog, overrides) if overrides else None
+        if self.overrides:
+            self.overrides.refuse_unknown(self.family, self.version)
+        self.toolset = Toolset(config.enabled_tools, self.overrides)
         self.style = config.output_style or config.vars.output_style_config
-        servers, commands = _render_servers(config.mcp_servers), _render_commands(config.slash_commands)
+        servers = _render_servers(config.mcp_servers, self.notes)
+        commands = _render_commands(config.slash_commands, self.notes)
         self.facts = {
             "always": True,
             "sessions": config.sessions_enabled,
@@ -175,6 +186,7 @@ class _Assembly:
             "claude_md": bool(config.claude_md_content),
             "output_style": bool(self.style),
         }
+        self.scrubbed: dict[str, str] = {}
         self.values = {
             **{name.name.upper(): getattr(config.vars, name.name) for name in fields(config.vars)},
             "CWD": config.cwd or "unknown",
@@ -215,8 +227,8 @@ class _Assembly:
             part if BOUNDARY_PART in (part.name, before.name) else _after_blank_line(part)
             for before, part in pairwise(parts)
         ]
-        self.notes += self.toolset.notes
-        return Prompt(tuple(parts), tuple(self.toolset.definitions()), tuple(self.notes), fixed_order=True)
+        tools = tuple(self.toolset.definitions())
+        return Prompt(tuple(parts), tools, (*self.notes, *self.toolset.notes), fixed_order=True)
 
     def behind_boundary(self, parts: list[Part]) -> list[Part]:
         """Return the parts in the order of their pace, and those of a session or faster behind the boundary."""
@@ -229,7 +241,11 @@ class _Assembly:
 
     def part(self, row: Row, inserted: dict[str, str]) -> Part:
         text, origin = self.text(row)
-        values = {name: scrub(value, name, self.notes) for name, value in (self.values | inserted).items()}
+        values = self.values | inserted
+        for name in variables_of(text):  # each is scrubbed, and that noted, once
+            if name in values and name not in self.scrubbed:
+                self.scrubbed[name] = scrub(values[name], name, self.notes)
+        values |= self.scrubbed
         rendered = interpolate(text.removesuffix("\n"), values, row.part, self.notes)
         return Part(row.part, rendered, row.pace, origin)
 
@@ -254,30 +270,31 @@ def _deepseek(config: PromptAssemblyConfig) -> Prompt:
     return SystemPromptBuilder(base_parts=base_parts, project=project, append=config.system_prompt.append).compose()
 
 
-def _render_servers(servers: Iterable[McpServer]) -> str:
+def _render_servers(servers: Iterable[McpServer], notes: list[Note]) -> str:
     """Return one block a server, sorted by name."""
     blocks = []
     for server in sorted(servers, key=lambda server: (server.name, server.instructions, sorted(server.tools))):
-        lines = [f"## {one_line(server.name, 'mcp', [])}"]
+        lines = [f"## {one_line(server.name, 'mcp', notes)}"]
         if server.tools:
-            lines.append(f"Tools: {', '.join(one_line(tool, 'mcp', []) for tool in sorted(server.tools))}")
+            lines.append(f"Tools: {', '.join(one_line(tool, 'mcp', notes) for tool in sorted(server.tools))}")
         if server.instructions:
             lines.append(server.instructions.rstrip("\n"))
         blocks.append("\n\n".join(lines))
     return "\n\n".join(blocks)
 
 
-def _render_commands(commands: Iterable[SlashCommand]) -> str:
+def _render_commands(commands: Iterable[SlashCommand], notes: list[Note]) -> str:
     """Return one line a command, sorted by name."""
     lines = []
     for command in sorted(commands, key=lambda command: (command.name.removeprefix("/"), command.description)):
-        name = one_line(command.name.removeprefix("/"), "slash command", [])
-        description = one_line(command.description, "slash command", [])
+        name = one_line(command.name.removeprefix("/"), "slash command", notes)
+        description = one_line(command.description, "slash command", notes)
         lines.append(f"- /{name}: {description}" if description else f"- /{name}")
     return "\n".join(lines)
 
 
-def _hold_to_budget(prompt: Prompt, budget: int | None) -> None:
+def hold_to_budget(prompt: Prompt, budget: int | None) -> None:
+    """Fail if a prompt has more tokens than the budget, if there is one."""
     if budget is None:
         return
     tokens = estimate_tokens(prompt.text)

@@ -9,6 +9,7 @@ from typing import Any
 
 from deepprompt.catalog import bundled
 from deepprompt.prompt import Note
+from deepprompt.systems.overrides import Overrides
 
 _FAMILY, _VERSION = "claude_code", "2.1.37"
 
@@ -23,7 +24,8 @@ def known_tools() -> dict[str, str]:
 class Toolset:
     """The tools that are enabled. A runtime's own are welcome; they have no bundled text."""
 
-    def __init__(self, enabled: Iterable[str]) -> None:
+    def __init__(self, enabled: Iterable[str], overrides: Overrides | None = None) -> None:
+        self._overrides = overrides
         names = [enabled] if isinstance(enabled, str) else sorted(set(enabled))
         self.notes: list[Note] = []
         self._names: dict[str, str] = {}
@@ -45,11 +47,16 @@ class Toolset:
         return [
             {
                 "name": name,
-                "description": bundled().text(_FAMILY, _VERSION, f"tools/{tool}").removesuffix("\n"),
+                "description": self._description(tool).removesuffix("\n"),
                 "input_schema": json.loads(bundled().file(_FAMILY, _VERSION, f"tools/{tool}.json")),
             }
             for tool, name in sorted(self._names.items(), key=lambda item: item[1])
         ]
+
+    def _description(self, tool: str) -> str:
+        if self._overrides and (found := self._overrides.find(_FAMILY, _VERSION, f"tools/{tool}", self.notes)):
+            return found[0]
+        return bundled().text(_FAMILY, _VERSION, f"tools/{tool}")
 
     def _note_near_miss(self, name: str) -> None:
         folded = {known.casefold(): known for known in known_tools()}

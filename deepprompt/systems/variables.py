@@ -22,9 +22,15 @@ def variables_of(text: str) -> list[str]:
     return list(dict.fromkeys(_VARIABLE.findall(text)))
 
 
-def interpolate(text: str, values: Mapping[str, str], part: str, notes: list[Note]) -> str:
-    """Replace the variables of a part. One without a value, or with an empty one, is an error that names them all."""
-    missing = [name for name in variables_of(text) if not values.get(name)]
+def interpolate(
+    text: str, values: Mapping[str, str], part: str, notes: list[Note], *, allow_empty: bool = False
+) -> str:
+    """Replace the variables of a part. One without a value, or an empty one, is an error that names all of them.
+
+    With `allow_empty`, a block may be empty.
+    """
+    empty_ok = {match[1] for match in _VARIABLE.finditer(text) if allow_empty and _is_block(text, match)}
+    missing = [name for name in variables_of(text) if not (values.get(name) or (name in values and name in empty_ok))]
     if missing:
         known = sorted(name for name in values if values[name])
         hints = [close_matches(name, known) for name in missing if name not in values]
@@ -34,7 +40,12 @@ def interpolate(text: str, values: Mapping[str, str], part: str, notes: list[Not
 
     def replace(match: re.Match[str]) -> str:
         value = values[match[1]]
-        before, after = text[: match.start()][-1:], text[match.end() :][:1]
-        return value if before in ("", "\n") and after in ("", "\n") else one_line(value, f"{part} {match[1]}", notes)
+        return value if _is_block(text, match) else one_line(value, f"{part} {match[1]}", notes)
 
     return _VARIABLE.sub(replace, text)
+
+
+def _is_block(text: str, match: re.Match[str]) -> bool:
+    """Whether a variable stands alone on its line."""
+    before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
+    return before in ("", "\n") and after in ("", "\n")

@@ -1,0 +1,142 @@
+"""`deepprompt parts`: every prompt part there is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepprompt import bundled, estimate_tokens
+from deepprompt.cli import main
+
+CaptureBytes = pytest.CaptureFixture[bytes]
+
+FILES = {
+    "base/1.0.0/preset.table": "who release always\n",
+    "base/1.0.0/who.md": "Old.\n",
+    "base/1.1.0/preset.table": "who release always\nhow project tool:Glob\nname session !mcp NAME\n",
+    "base/1.1.0/who.md": "Who you are, in a few words.\n",
+    "base/1.1.0/how.md": "How.\n",
+    "base/1.1.0/name.md": "é" * 20,
+    "base/1.1.0/extra/more.md": "More and more.\n",
+    "mine/1.0/preset.table": "all turn always\n",
+    "mine/1.0/all.md": "",
+}
+
+TABLE = """\
+family  version  part        tokens  pace     condition
+base    1.1.0    who              7  release  always
+base    1.1.0    how              1  project  tool:Glob
+base    1.1.0    name            10  session  !mcp
+base    1.1.0    extra/more       3           extra
+mine    1.0      all              0  turn     always
+"""
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Path:
+    """Return a folder of parts with two families."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(text.encode())
+    return tmp_path
+
+
+def said(capture: CaptureBytes, *arguments: str) -> str:
+    """Run `parts` without failure, and return what it prints."""
+    assert main(["parts", *arguments]) == 0
+    out, err = capture.readouterr()
+    assert err == b""
+    return out.decode()
+
+
+def test_table(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """The newest version of each family is listed: parts in order, then the others, aligned in columns."""
+    assert said(capsysbinary, "--parts", str(parts)) == TABLE
+
+
+@pytest.mark.parametrize(
+    ("ask", "version"), [("base@1.0.0", "1.0.0"), ("base~=1.0.0", "1.0.0"), ("base", "1.1.0"), ("base>1.0", "1.1.0")]
+)
+def test_one_family(ask: str, version: str, parts: Path, capsysbinary: CaptureBytes) -> None:
+    """One family is listed in the version that is asked for."""
+    rows: Any = json.loads(said(capsysbinary, ask, "--parts", str(parts), "--json"))
+    assert {(row["family"], row["version"]) for row in rows} == {("base", version)}
+
+
+def test_json(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """`--json` gives the same, a part an object."""
+    rows: Any = json.loads(said(capsysbinary, "mine", "--parts", str(parts), "--json"))
+    row = {"family": "mine", "version": "1.0", "part": "all", "tokens": 0, "pace": "turn", "condition": "always"}
+    assert rows == [row]
+
+
+def test_bundled(capsysbinary: CaptureBytes) -> None:
+    """Every bundled part is listed once, with the tokens of its file."""
+    rows: Any = json.loads(said(capsysbinary, "--json"))
+    expected = [
+        (family, version, part)
+        for family, version in (("base", "1.0.0"), ("claude_code", "2.1.37"))
+        for part in bundled().names(family, version)
+    ]
+    assert sorted((row["family"], row["version"], row["part"]) for row in rows) == sorted(expected)
+    for row in rows:
+        assert row["tokens"] == estimate_tokens(bundled().text(row["family"], row["version"], row["part"]))
+        assert row["condition"]
+
+
+def test_bundled_order(capsysbinary: CaptureBytes) -> None:
+    """The preset's parts come first, in its order and with their conditions, then agents, reminders and tools."""
+    rows: Any = json.loads(said(capsysbinary, "claude_code", "--json"))
+    table = bundled().table("claude_code", "2.1.37")
+    assert [(row["part"], row["condition"]) for row in rows[: len(table)]] == [
+        (row.part, row.condition) for row in table
+    ]
+    rest = [row["part"] for row in rows[len(table) :]]
+    assert rest == sorted(rest)
+    assert {name.partition("/")[0] for name in rest} == {"agents", "reminders", "tools"}
+
+
+def test_a_part_in_no_table(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """A part that no table names has no condition: its own name is none."""
+    (parts / "mine/1.0/draft.md").write_text("Draft.\n")
+    rows: Any = json.loads(said(capsysbinary, "mine", "--parts", str(parts), "--json"))
+    assert (rows[1]["part"], rows[1]["pace"], rows[1]["condition"]) == ("draft", "", "")
+
+
+def test_a_folder_of_overrides(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+    """A folder that `show --override-in` made can be listed too, though it has no preset table."""
+    assert main(["show", "glob", "--override-in", str(tmp_path)]) == 0
+    assert "  glob  " in said(capsysbinary, "--parts", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope"], "deepprompt has no family 'nope'; there are: base, claude_code"),
+        (["base@9"], "no version of base is 9; there are: 1.0.0"),
+        (["@"], "cannot read '@'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
+        (["--parts", "/nowhere"], "no folder of parts at '/nowhere'"),
+    ],
+)
+def test_unknown(arguments: list[str], message: str, capsysbinary: CaptureBytes) -> None:
+    """What there is not is an error of one line that says what there is."""
+    assert main(["parts", *arguments]) == 1
+    assert capsysbinary.readouterr() == (b"", f"deepprompt: {message}\n".encode())
+
+
+def test_empty_folder(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+    """A folder without parts is an error, as `versions` has it, not an empty list."""
+    assert main(["parts", "--parts", str(tmp_path)]) == 1
+    message = f"deepprompt: {tmp_path}: no parts here; they would be FAMILY/VERSION/PART.md\n"
+    assert capsysbinary.readouterr() == (b"", message.encode())
+
+
+def test_missing_file(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """A part that the table names and the folder lacks is an error that says what there is."""
+    (parts / "mine/1.0/all.md").unlink()
+    assert main(["parts", "mine", "--parts", str(parts)]) == 1
+    message = f"deepprompt: {parts} has no mine/1.0/all.md; mine/1.0/ has: preset.table\n"
+    assert capsysbinary.readouterr() == (b"", message.encode())

@@ -1,0 +1,229 @@
+"""The tools of the preset catalogue: names, aliases, definitions, and the sizes of all bundled files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepprompt import estimate_tokens
+from deepprompt.catalog import SUFFIX, bundled
+from deepprompt.prompt import Note
+from deepprompt.systems.toolset import Toolset, known_tools, tool_definitions
+
+VERSION = ("claude_code", "2.1.37")
+
+ALIASES = {"Read": "FileRead", "Write": "FileWrite", "Edit": "FileEdit", "Task": "Agent"}
+
+# The seed's token figures, sections 3.1, 3.2 and 3.3.
+MAIN_TOKENS = {
+    "main": 269,
+    "past_sessions": 352,
+    "agent_memory": 337,
+    "censoring": 98,
+    "claude_md": 295,
+    "conversational_style": 236,
+    "slash_commands": 155,
+    "no_litter": 81,
+    "environment": 387,
+    "file_read_limits": 34,
+    "glob": 205,
+    "grep": 235,
+    "large_files": 187,
+    "proactive": 179,
+    "conventions": 98,
+    "search_replace": 112,
+    "todo": 247,
+    "tool_formatting": 53,
+    "verify": 85,
+}
+TOOL_TOKENS = {
+    "Bash": 489,
+    "FileRead": 374,
+    "FileWrite": 277,
+    "FileEdit": 536,
+    "Glob": 179,
+    "Grep": 548,
+    "Agent": 294,
+    "WebSearch": 138,
+    "WebFetch": 196,
+    "TodoWrite": 152,
+    "NotebookEdit": 231,
+    "AskUserQuestion": 186,
+    "ListMcpResources": 72,
+    "ReadMcpResource": 81,
+    "Config": 94,
+}
+AGENT_TOKENS = {
+    "explore": 516,
+    "plan_mode": 633,
+    "task": 294,
+    "webfetch_summarizer": 185,
+    "agent_creation": 1110,
+    "claude_md_creation": 384,
+    "status_line": 1460,
+    "remember": 1048,
+    "session_search": 439,
+    "session_memory": 756,
+    "session_title": 307,
+    "magic_docs": 718,
+    "sentiment": 205,
+    "pr_comments": 402,
+    "review_pr": 243,
+    "security_review": 2610,
+    "agent_summary": 184,
+}
+TOKENS = {
+    **MAIN_TOKENS,
+    **{f"tools/{name}": tokens for name, tokens in TOOL_TOKENS.items()},
+    **{f"agents/{name}": tokens for name, tokens in AGENT_TOKENS.items()},
+}
+
+NAMES = st.sampled_from([*TOOL_TOKENS, *ALIASES, "mcp__db__query", "Deploy", "glob"])
+
+
+def schemas_in(schema: Any) -> list[Any]:
+    """Return a schema and all the object schemas inside it."""
+    found = [schema] if schema.get("type") == "object" else []
+    inner = [*schema.get("properties", {}).values()] + ([schema["items"]] if "items" in schema else [])
+    return found + [object_schema for one in inner for object_schema in schemas_in(one)]
+
+
+@pytest.mark.parametrize(("part", "tokens"), TOKENS.items(), ids=TOKENS)
+def test_size(part: str, tokens: int) -> None:
+    """A bundled file is within a quarter of the seed's token figure."""
+    found = estimate_tokens(bundled().text(*VERSION, part))
+    assert 0.75 * tokens <= found <= 1.25 * tokens, f"{part} has {found} tokens, the seed says {tokens}"
+
+
+def test_every_file_is_in_a_table() -> None:
+    """No file of the catalogue is unreferenced, and none that a table names is missing."""
+    catalog = bundled()
+    listed = {row.part for row in catalog.table(*VERSION)}
+    for kind in ("tools", "agents", "reminders"):
+        listed |= {f"{kind}/{columns[0]}" for _, columns in catalog.lines(*VERSION, f"{kind}.table")}
+    assert sorted(listed) == sorted(catalog.names(*VERSION))
+
+
+def test_both_orders_have_the_same_rows() -> None:
+    """The catalogue's order is another order of the same parts, paces and conditions."""
+    catalog = bundled()
+    rows = [
+        sorted(catalog.table(*VERSION, name), key=lambda row: row.part) for name in ("preset.table", "catalog.table")
+    ]
+    assert rows[0] == rows[1]
+
+
+def test_known_tools() -> None:
+    """Every tool of the seed is known by its name, and four of them by a second one."""
+    assert known_tools() == {name: name for name in TOOL_TOKENS} | ALIASES
+
+
+@pytest.mark.parametrize("tool", TOOL_TOKENS)
+def test_definition(tool: str) -> None:
+    """A definition has the tool's name, its description without the last newline, and its schema."""
+    (definition,) = tool_definitions([tool])
+    assert list(definition) == ["name", "description", "input_schema"]
+    assert definition["name"] == tool
+    assert definition["description"] + "\n" == bundled().text(*VERSION, f"tools/{tool}")
+    assert definition["description"].strip() == definition["description"]
+    assert definition["input_schema"] == json.loads(bundled().file(*VERSION, f"tools/{tool}.json"))
+
+
+@pytest.mark.parametrize("tool", TOOL_TOKENS)
+def test_schema(tool: str) -> None:
+    """A schema is a JSON object, closed, whose required keys are all properties, and so is each one inside it."""
+    schema: Any = json.loads(bundled().file(*VERSION, f"tools/{tool}.json"))
+    assert schema["type"] == "object"
+    for inner in schemas_in(schema):
+        assert isinstance(inner["properties"], dict)
+        assert isinstance(inner["required"], list)
+        assert set(inner["required"]) <= set(inner["properties"])
+        assert len(set(inner["required"])) == len(inner["required"])
+        assert inner["additionalProperties"] is False
+        for name, value in inner["properties"].items():
+            assert value.get("description"), f"{tool}: {name} has no description"
+
+
+@pytest.mark.parametrize(("alias", "tool"), ALIASES.items())
+def test_alias(alias: str, tool: str) -> None:
+    """An alias enables the tool, and its definition has the name that the runtime gave."""
+    assert tool in Toolset([alias])
+    (definition,) = tool_definitions([alias])
+    assert definition == {**tool_definitions([tool])[0], "name": alias}
+
+
+@pytest.mark.parametrize(("alias", "tool"), ALIASES.items())
+def test_two_names_of_one_tool(alias: str, tool: str) -> None:
+    """A tool that is enabled by both its names appears once, by its own, in either order."""
+    assert tool_definitions([alias, tool]) == tool_definitions([tool, alias]) == tool_definitions([tool])
+
+
+def test_sorted_by_name() -> None:
+    """Definitions are sorted by the name that they have, an alias by itself."""
+    names = [definition["name"] for definition in tool_definitions([*TOOL_TOKENS, "Task"])]
+    assert names == sorted(TOOL_TOKENS)
+    assert [one["name"] for one in tool_definitions(["Write", "Task", "Glob", "Bash"])] == [
+        "Bash",
+        "Glob",
+        "Task",
+        "Write",
+    ]
+
+
+def test_none() -> None:
+    """Without tools there are no definitions and no notes."""
+    assert (tool_definitions([]), Toolset(()).notes, "Glob" in Toolset(())) == ([], [], False)
+
+
+def test_one_name_as_text() -> None:
+    """A text where several names could be is one name, not its letters."""
+    assert tool_definitions("Glob") == tool_definitions(["Glob"])
+
+
+@pytest.mark.parametrize("name", ["mcp__db__query", "mcp__Glob__Glob", "Deploy", "Zebra", ""])
+def test_own_tool(name: str) -> None:
+    """A runtime's own tool is welcome: it has no definition here, and nothing is said."""
+    toolset = Toolset([name])
+    assert (toolset.definitions(), toolset.notes, name in toolset) == ([], [], False)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("glob", "Glob"), ("BASH", "Bash"), ("Greep", "Grep"), ("WebSerch", "WebSearch"), ("todowrite", "TodoWrite"),
+     ("FileEditor", "FileEdit"), ("edit", "Edit")],
+)  # fmt: skip
+def test_near_miss(name: str, meant: str) -> None:
+    """A near miss of a known name is taken for a tool of the runtime's own, and noted."""
+    toolset = Toolset([name])
+    detail = f"taken for a tool of your own, which has no bundled text; did you mean {meant!r}?"
+    assert toolset.notes == [Note("kept", f"tool {name}", detail)]
+    assert toolset.definitions() == []
+    assert meant not in toolset
+
+
+def test_definitions_are_fresh() -> None:
+    """Who changes a definition changes nobody else's."""
+    (definition,) = tool_definitions(["Glob"])
+    definition["input_schema"]["properties"].clear()
+    definition["name"] = "other"
+    assert tool_definitions(["Glob"])[0]["input_schema"]["properties"]
+
+
+@settings(deadline=None, max_examples=60, database=None)
+@given(names=st.lists(NAMES, max_size=10), data=st.data())
+def test_order_given_does_not_matter(names: list[str], data: st.DataObject) -> None:
+    """However the enabled tools are ordered or repeated, definitions and notes are the same bytes."""
+    other = data.draw(st.permutations(names + names[:2]))
+    assert json.dumps(tool_definitions(names)) == json.dumps(tool_definitions(iter(other)))
+    assert Toolset(names).notes == Toolset(other).notes
+
+
+def test_every_tool_has_both_files() -> None:
+    """Each tool has a description and a schema."""
+    for tool in TOOL_TOKENS:
+        assert bundled().has(*VERSION, f"tools/{tool}{SUFFIX}")
+        assert bundled().has(*VERSION, f"tools/{tool}.json")
