@@ -58,11 +58,18 @@ if TYPE_CHECKING:
     from deepprompt.systems.preset import SystemPromptConfig as SystemPromptConfig
     from deepprompt.systems.preset import assemble_system_prompt as assemble_system_prompt
     from deepprompt.systems.preset import compose_system_prompt as compose_system_prompt
+    from deepprompt.systems.tagged import AgentConfig as AgentConfig
+    from deepprompt.systems.tagged import Responsibility as Responsibility
+    from deepprompt.systems.tagged import Task as Task
+    from deepprompt.systems.tagged import TaskStep as TaskStep
+    from deepprompt.systems.tagged import build_system_prompt as build_system_prompt
+    from deepprompt.systems.tagged import compose_tagged_prompt as compose_tagged_prompt
     from deepprompt.systems.toolset import tool_definitions as tool_definitions
     from deepprompt.tools import Fingerprint as Fingerprint
     from deepprompt.tools import fingerprint as fingerprint
 
 _MODULES = {
+    "AgentConfig": "deepprompt.systems.tagged",
     "AgentDefinition": "deepprompt.systems.agents",
     "AssetError": "deepprompt.errors",
     "BASE_PROMPT_V1": "deepprompt.systems.builder",
@@ -82,12 +89,15 @@ _MODULES = {
     "Prompt": "deepprompt.prompt",
     "PromptAssemblyConfig": "deepprompt.systems.preset",
     "PromptVars": "deepprompt.systems.preset",
+    "Responsibility": "deepprompt.systems.tagged",
     "SkillError": "deepprompt.errors",
     "SkillStore": "deepprompt.sources.skills",
     "SlashCommand": "deepprompt.systems.preset",
     "SourceError": "deepprompt.errors",
     "SystemPromptBuilder": "deepprompt.systems.builder",
     "SystemPromptConfig": "deepprompt.systems.preset",
+    "Task": "deepprompt.systems.tagged",
+    "TaskStep": "deepprompt.systems.tagged",
     "ToolError": "deepprompt.errors",
     "UnknownPartError": "deepprompt.errors",
     "VariableError": "deepprompt.errors",
@@ -95,9 +105,11 @@ _MODULES = {
     "agent_prompt": "deepprompt.systems.agents",
     "assemble_subagent_prompt": "deepprompt.systems.agents",
     "assemble_system_prompt": "deepprompt.systems.preset",
+    "build_system_prompt": "deepprompt.systems.tagged",
     "bundled": "deepprompt.catalog",
     "compose_subagent_prompt": "deepprompt.systems.agents",
     "compose_system_prompt": "deepprompt.systems.preset",
+    "compose_tagged_prompt": "deepprompt.systems.tagged",
     "discover_project_context": "deepprompt.sources.project",
     "estimate_tokens": "deepprompt.checks.tokens",
     "fingerprint": "deepprompt.tools",

@@ -88,8 +88,8 @@ class TestBundled:
     """The catalogue that is part of the package."""
 
     def test_families(self) -> None:
-        """The bundled catalogue has the families `base` and `claude_code`."""
-        assert bundled().families() == ["base", "claude_code"]
+        """The bundled catalogue has the families of all systems."""
+        assert bundled().families() == ["base", "claude_code", "tagged"]
         assert bundled().versions("claude_code") == ["2.1.37"]
         assert bundled().versions("base") == ["1.0.0"]
 
@@ -528,7 +528,7 @@ class TestText:
         """A part of a family that there is not is an error that lists the families."""
         with pytest.raises(UnknownPartError) as caught:
             bundled().text("nobody", "1.0.0", "one")
-        assert str(caught.value) == "deepprompt has no nobody/1.0.0/one.md; families: base, claude_code"
+        assert str(caught.value) == "deepprompt has no nobody/1.0.0/one.md; families: base, claude_code, tagged"
 
     def test_no_families(self, tmp_path: Path) -> None:
         """In an empty folder the error about a part says that there are no families."""

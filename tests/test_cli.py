@@ -55,6 +55,9 @@ def is_one_line(said: bytes) -> bool:
     )
 
 
+FAMILIES = "base, claude_code, tagged"
+
+
 class TestHelp:
     """What a stranger sees first."""
 
@@ -168,11 +171,11 @@ class TestUsage:
     def test_returns_its_exit_code(self, capsys: pytest.CaptureFixture[str]) -> None:
         """`main` takes the arguments of the process where none are given, and returns 0 when all is fine."""
         assert main(["versions"]) == 0
-        assert capsys.readouterr().out == "base 1.0.0\nclaude_code 2.1.37\n"
+        assert capsys.readouterr().out == "base 1.0.0\nclaude_code 2.1.37\ntagged 1.0.0\n"
 
     def test_process_arguments(self, tmp_path: Path) -> None:
         """The module is run with the arguments of the process."""
-        assert run("versions", cwd=tmp_path).stdout == b"base 1.0.0\nclaude_code 2.1.37\n"
+        assert run("versions", cwd=tmp_path).stdout == b"base 1.0.0\nclaude_code 2.1.37\ntagged 1.0.0\n"
 
     def test_console_script(self, tmp_path: Path) -> None:
         """The installed script is the same command line."""
@@ -180,7 +183,7 @@ class TestUsage:
         if not script.exists():
             pytest.skip("the package is not installed here")
         ran = subprocess.run([script, "versions"], cwd=tmp_path, capture_output=True)
-        assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"base 1.0.0\nclaude_code 2.1.37\n", b"")
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"base 1.0.0\nclaude_code 2.1.37\ntagged 1.0.0\n", b"")
 
     @pytest.mark.parametrize("value", ["versions", "diff"])
     def test_value_that_is_a_command(self, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -207,7 +210,7 @@ class TestBadInput:
             (("build", "--base", "9.9"), "deepprompt: no version of base is 9.9; there are: 1.0.0"),
             (
                 ("build", "--base", "nobody"),
-                "deepprompt: deepprompt has no family 'nobody'; there are: base, claude_code",
+                f"deepprompt: deepprompt has no family 'nobody'; there are: {FAMILIES}",
             ),
             (("build", "--base", "base", "--parts", "nowhere"), "deepprompt: no folder of parts at 'nowhere'"),
             (("build", "--out", "nowhere/x"), "deepprompt: nowhere/x: No such file or directory"),
@@ -215,7 +218,10 @@ class TestBadInput:
             (("build", "--out", "a-folder"), "deepprompt: a-folder: Is a directory"),
             (("versions", "--parts", "nowhere"), "deepprompt: no folder of parts at 'nowhere'"),
             (("diff", "base@1.0.0", "base@2"), "deepprompt: no version of base is 2; there are: 1.0.0"),
-            (("diff", "base", "other"), "deepprompt: deepprompt has no family 'other'; there are: base, claude_code"),
+            (
+                ("diff", "base", "other"),
+                "deepprompt: deepprompt has no family 'other'; there are: base, claude_code, tagged",
+            ),
         ],
     )
     def test_one_line(

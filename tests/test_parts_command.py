@@ -78,7 +78,7 @@ def test_bundled(capsysbinary: CaptureBytes) -> None:
     rows: Any = json.loads(said(capsysbinary, "--json"))
     expected = [
         (family, version, part)
-        for family, version in (("base", "1.0.0"), ("claude_code", "2.1.37"))
+        for family, version in (("base", "1.0.0"), ("claude_code", "2.1.37"), ("tagged", "1.0.0"))
         for part in bundled().names(family, version)
     ]
     assert sorted((row["family"], row["version"], row["part"]) for row in rows) == sorted(expected)
@@ -115,7 +115,7 @@ def test_a_folder_of_overrides(tmp_path: Path, capsysbinary: CaptureBytes) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nope"], "deepprompt has no family 'nope'; there are: base, claude_code"),
+        (["nope"], "deepprompt has no family 'nope'; there are: base, claude_code, tagged"),
         (["base@9"], "no version of base is 9; there are: 1.0.0"),
         (["@"], "cannot read '@'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
         (["--parts", "/nowhere"], "no folder of parts at '/nowhere'"),

@@ -41,6 +41,7 @@ def test_every_command_of_the_table_runs(
 ) -> None:
     """Each command in the table of commands does what it is said to do, without an error."""
     (tmp_path / "F").write_text("base")
+    (tmp_path / "agent.json").write_text('{"identity": "You are Ada."}')
     monkeypatch.chdir(tmp_path)
     assert main(line.split()) == 0
     assert capsysbinary.readouterr().out

@@ -8,6 +8,7 @@ import os
 
 from deepprompt.catalog import bundled, from_folder
 from deepprompt.checks.tokens import estimate_tokens
+from deepprompt.commands import build_agent
 from deepprompt.commands.options import given
 from deepprompt.commands.output import say_notes, write, write_json
 from deepprompt.errors import AssetError, SourceError
@@ -103,6 +104,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--environment-last", action="store_true", help="put folder, system and shell behind the boundary"
     )
     preset.add_argument("--max-tokens", type=int, metavar="N", help="fail when the prompt has more, by estimate")
+    build_agent.add_options(parser)
     out = parser.add_argument_group("what to print")
     out.add_argument("--prefix-only", action="store_true", help="only the static prefix, up to the boundary")
     out.add_argument("--json", action="store_true", help="text, parts, hashes and notes as JSON")
@@ -125,16 +127,21 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error(f"--base and --base-file do not go with --preset {options.preset}")
     if options.base and options.preset:
         options.usage_error(f"--preset {options.preset} has its own version: write --preset NAME@VERSION")
-    values = {name: getattr(options, name) for name in _PRESET_ONLY}
-    set_options = [name for name, value in values.items() if value is not None and value is not False and value != []]
-    if not preset and set_options:
-        options.usage_error(f"--{set_options[0].replace('_', '-')} needs --preset claude_code")
+    if not preset and (alone := _set_options(options, _PRESET_ONLY)):
+        options.usage_error(f"{alone[0]} needs --preset claude_code")
+    if not options.agent and (alone := _set_options(options, build_agent.OPTIONS)):
+        options.usage_error(f"{alone[0]} needs --agent FILE")
+    others = ("preset", "base", "base_file", "custom_file", "parts", "append", "append_file", "no_project")
+    if options.agent and (other := _set_options(options, others)):
+        options.usage_error(f"{other[0]} does not go with --agent, whose prompt is made of its own sections")
     if not preset and options.parts and not options.base:
         options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
     rows: list[dict[str, object]] = []
     if options.custom_file:
         prompt = Prompt(_own_part("custom", options.custom_file))
         hold_to_budget(prompt, options.max_tokens)
+    elif options.agent:
+        prompt = build_agent.compose_agent(options, _cwd(options))
     elif preset:
         prompt = _compose_preset(options, rows)
     else:
@@ -148,6 +155,13 @@ def run(options: argparse.Namespace) -> int:
     else:
         write(prompt.text, options.out or "")
     return 0
+
+
+def _set_options(options: argparse.Namespace, names: tuple[str, ...]) -> list[str]:
+    """Return those of some options that were given, as they are written."""
+    values = {name: getattr(options, name) for name in names}
+    given_ones = [name for name, value in values.items() if value is not None and value is not False and value != []]
+    return [f"--{name.replace('_', '-')}" for name in given_ones]
 
 
 def _cwd(options: argparse.Namespace) -> str:
@@ -187,7 +201,12 @@ def _compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) 
     )
     for choice in choices(config, options.order or "algorithm"):
         row = choice.row
-        rows.append({"part": row.part, "condition": row.condition, "in": choice.chosen, "variable": row.variable})
+        fact = row.condition.removeprefix("!")
+        state = "on" if choice.chosen != row.condition.startswith("!") else "off"
+        why = "always" if fact == "always" else f"{fact} is {state}"
+        rows.append(
+            {"part": row.part, "condition": row.condition, "in": choice.chosen, "why": why, "variable": row.variable}
+        )
     origin = " ".join(own.origin for own in appended)
     parts = [dataclasses.replace(part, origin=origin) if part.name == "append" else part for part in prompt.parts]
     return dataclasses.replace(prompt, parts=tuple(parts), notes=(*notes, *prompt.notes))

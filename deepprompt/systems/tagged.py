@@ -1,0 +1,223 @@
+"""Tagged sections: an agent's world model for one run, in a fixed order from who it is to what it is doing.
+
+The builder formats and fetches nothing: clock, memories and task are arguments. Every section stands in a tag of
+ours, and nothing but the builder can open or close one: in content, the `<` of such a tag is written `&lt;`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from deepprompt.catalog import bundled
+from deepprompt.errors import SourceError
+from deepprompt.prompt import Note, Pace, Part, Prompt
+from deepprompt.sources.text import escape_tags, is_blank, one_line, scrub, unify_line_ends
+
+TAGS = (
+    "Identity", "Instructions", "Responsibilities", "Responsibility", "Role", "Directories", "Storage", "Formatting",
+    "Context", "Memories", "Task", "Background",
+)  # fmt: skip
+
+_FAMILY, _VERSION = "tagged", "1.0.0"
+
+# The ampersand first, or it would be written again.
+_ENTITIES = (
+    ("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;"), ("\uff1c", "&#xFF1C;"), ("\ufe64", "&#xFE64;"),
+)  # fmt: skip
+
+# In English whatever the locale is.
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Responsibility:
+    """One duty of an agent, which it can refer to by its title."""
+
+    title: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """Who an agent is. `role` is how agents were described before `identity`; it counts only without one."""
+
+    identity: str = ""
+    instructions: str = ""
+    responsibilities: Sequence[Responsibility] = ()
+    role: str = ""
+    storage: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStep:
+    """One step of a task, perhaps bound to a task of its own."""
+
+    title: str
+    done: bool = False
+    task_id: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The task that a run is bound to."""
+
+    id: str | int
+    title: str
+    description: str
+    status: str
+    steps: Sequence[TaskStep] = ()
+
+
+def build_system_prompt(
+    agent: AgentConfig,
+    channel: str,
+    cwd: str,
+    directories: Iterable[str],
+    *,
+    now: datetime,
+    task: Task | None = None,
+    background: bool = False,
+    silent: bool = False,
+    memories: Iterable[str] = (),
+) -> str:
+    """Return the system prompt for one run of an agent. `silent` is another word for `background`."""
+    return compose_tagged_prompt(
+        agent, channel, cwd, directories, now=now, task=task, background=background, silent=silent, memories=memories
+    ).text
+
+
+def compose_tagged_prompt(
+    agent: AgentConfig,
+    channel: str,
+    cwd: str,
+    directories: Iterable[str],
+    *,
+    now: datetime,
+    task: Task | None = None,
+    background: bool = False,
+    silent: bool = False,
+    memories: Iterable[str] = (),
+) -> Prompt:
+    """Return the system prompt for one run of an agent as parts, one a section."""
+    page = _Page()
+    if not is_blank(agent.identity):
+        page.add("Identity", page.content(agent.identity, "identity"), Pace.PROJECT)
+        page.add("Instructions", page.content(agent.instructions, "instructions"), Pace.PROJECT)
+    else:
+        page.add("Role", page.content(agent.role, "role"), Pace.PROJECT)
+    page.add("Responsibilities", _responsibilities(agent.responsibilities, page), Pace.PROJECT)
+    page.add("Directories", _directories(cwd, directories, page), Pace.PROJECT)
+    page.add_bundled("Storage", {"storage"} if agent.storage else set())
+    page.add_bundled("Formatting", {f"channel:{known}" for known in _names_of(channel)})
+    page.add("Context", f"Current time: {_time(now)} ({page.line(_zone(now), 'now')})", Pace.TURN)
+    lines = [f"- {page.line(memory, 'memories')}" for memory in memories if not is_blank(memory)]
+    page.add("Memories", "\n".join(lines), Pace.TURN)
+    if task is not None:
+        page.add("Task", _task(task, page), Pace.TURN)
+    page.add_bundled("Background", {"background"} if background or silent else set())
+    return Prompt(tuple(page.parts), notes=tuple(page.notes))
+
+
+class _Page:
+    """The sections so far."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.notes: list[Note] = []
+
+    def add(self, tag: str, content: str, pace: Pace, origin: str = "") -> None:
+        """Add a section, unless there is nothing to say in it."""
+        if not is_blank(content):
+            lead = "\n\n" if self.parts else ""
+            origin = origin or f"argument:{tag.lower()}"
+            self.parts.append(Part(tag.lower(), f"{lead}<{tag}>\n{content}\n</{tag}>", pace, origin))
+
+    def add_bundled(self, tag: str, conditions: set[str]) -> None:
+        """Add the section whose wording is bundled under one of the conditions."""
+        catalog = bundled()
+        for row in catalog.table(_FAMILY, _VERSION):
+            if row.condition in conditions:
+                text = catalog.text(_FAMILY, _VERSION, row.part).removesuffix("\n")
+                self.add(tag, text, row.pace, catalog.origin(_FAMILY, _VERSION, row.part))
+
+    def content(self, text: str, source: str) -> str:
+        """Return a caller's text as it is, but for what could not be encoded or could be taken for a tag of ours."""
+        return escape_tags(scrub(text, source, self.notes), TAGS, source, self.notes)
+
+    def line(self, text: str, source: str) -> str:
+        """Return a caller's text on one line."""
+        return self.content(one_line(text, source, self.notes), source)
+
+
+def _names_of(channel: str) -> list[str]:
+    """Return what a channel is called: `telegram-work` is `telegram` too."""
+    return [channel, channel.partition("-")[0]]
+
+
+def _responsibilities(responsibilities: Sequence[Responsibility], page: _Page) -> str:
+    children = []
+    for duty in responsibilities:
+        if is_blank(duty.title) and is_blank(duty.content):
+            continue
+        title = one_line(scrub(duty.title, "responsibilities", page.notes), "responsibilities", page.notes)
+        for character, entity in _ENTITIES:
+            title = title.replace(character, entity)
+        content = page.content(duty.content, "responsibilities")
+        lines = [f"    {line}" if line else "" for line in content.split("\n")] if content else []
+        children.append("\n".join([f'  <Responsibility title="{title}">', *lines, "  </Responsibility>"]))
+    return "\n".join(children)
+
+
+def _directories(cwd: str, directories: Iterable[str], page: _Page) -> str:
+    blocks = []
+    if not is_blank(cwd):
+        blocks.append(
+            f"Your working directory is: {page.line(cwd, 'cwd')}\n"
+            "There may already be existing files — check before creating new ones."
+        )
+    lines = [f"- {page.line(folder, 'directories')}" for folder in directories if not is_blank(folder)]
+    if lines:
+        blocks.append("\n".join(["You also have access to these additional directories:", *lines]))
+    return "\n\n".join(blocks)
+
+
+def _time(now: datetime) -> str:
+    if now.tzinfo is None or now.utcoffset() is None:
+        raise SourceError("now needs a time zone: pass an aware datetime, such as datetime.now(timezone.utc)")
+    hour = now.hour % 12 or 12
+    half = "AM" if now.hour < 12 else "PM"
+    day = f"{_DAYS[now.weekday()]}, {_MONTHS[now.month - 1]} {now.day}, {now.year}"
+    return f"{day} at {hour}:{now.minute:02} {half}"
+
+
+def _zone(now: datetime) -> str:
+    return getattr(now.tzinfo, "key", None) or now.tzname() or "unknown"
+
+
+def _task(task: Task, page: _Page) -> str:
+    # Further lines are indented, whatever breaks them, so that none can be taken for a field.
+    lines = unify_line_ends(task.description).split("\n")
+    description = page.content("\n  ".join(one_line(line, "task", page.notes) for line in lines), "task")
+    current = next((index for index, step in enumerate(task.steps) if not step.done), None)
+    steps = []
+    for index, step in enumerate(task.steps):
+        mark = "✓" if step.done else "→" if index == current else "○"
+        bound = "" if step.task_id is None else f" (#{page.line(str(step.task_id), 'task')})"
+        steps.append(f"{index + 1}. {mark} {page.line(step.title, 'task')}{bound}")
+    return "\n".join(
+        [
+            f"You are working on task #{page.line(str(task.id), 'task')}. Focus solely on progressing this task.",
+            "",
+            f"Title: {page.line(task.title, 'task')}",
+            f"Description: {description}",
+            f"Status: {page.line(task.status, 'task')}",
+            "Steps:",
+            *(steps or ["(no steps defined)"]),
+        ]
+    )
