@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from deepprompt.catalog import close_matches
-from deepprompt.commands.options import given
+from deepprompt.commands.options import given, working_folder
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note, Prompt
 from deepprompt.sources.files import from_system
@@ -32,13 +32,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--now", type=given, metavar="ISO", help="the time, with its zone (default: the clock's)")
 
 
-def compose_agent(options: argparse.Namespace, cwd: str) -> Prompt:
+def compose(options: argparse.Namespace) -> Prompt:
     """Read the files and return the prompt."""
     notes: list[Note] = []
     prompt = compose_tagged_prompt(
         _agent(options.agent),
         options.channel or "",
-        from_system(cwd, "cwd", notes),
+        from_system(working_folder(options), "cwd", notes),
         [from_system(os.path.abspath(folder), "directory", notes) for folder in options.directory],
         now=_now(options.now),
         task=_task(options.task) if options.task else None,

@@ -1,0 +1,112 @@
+"""`deepprompt build` for a folder: the cache-stable builder with all that there is to gather about it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+
+from deepprompt.catalog import bundled, from_folder
+from deepprompt.commands.options import appended, given, own_part, working_folder
+from deepprompt.errors import AssetError
+from deepprompt.prompt import Note, Part, Prompt
+from deepprompt.sources.instructions import load_instruction_files
+from deepprompt.sources.project import ProjectContext, discover_project_context
+from deepprompt.sources.skills import load_skills
+from deepprompt.systems.builder import SystemPromptBuilder
+from deepprompt.systems.preset import resolve_preset
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where to look and what the prompt is made of."""
+    where = parser.add_argument_group("where to look")
+    where.add_argument(
+        "--cwd", metavar="DIR", type=given, default=os.curdir, help="the project's folder (default: the current one)"
+    )
+    where.add_argument(
+        "--home", metavar="DIR", help="the user's folder, searched second (default: yours; '' searches none)"
+    )
+    where.add_argument("--no-git", action="store_true", help="leave out branch, status and diff")
+    where.add_argument("--no-project", action="store_true", help="leave out everything after the boundary")
+    base = parser.add_argument_group("what it is made of")
+    only = base.add_mutually_exclusive_group()
+    only.add_argument(
+        "--base",
+        type=given,
+        metavar="VERSION",
+        help="a bundled base prompt: 1.0.0, ~=1.0, or FAMILY@VERSION (default: 1.0.0)",
+    )
+    only.add_argument(
+        "--base-file", type=given, metavar="FILE", help="your own base prompt in place of the bundled one"
+    )
+    only.add_argument(
+        "--custom-file", type=given, metavar="FILE", help="your own whole prompt: printed as it is, nothing added"
+    )
+    base.add_argument(
+        "--parts",
+        type=given,
+        metavar="DIR",
+        help="a folder laid out like ours, to take --base from or to override parts of a --preset",
+    )
+    base.add_argument(
+        "--append", metavar="TEXT", action="append", default=[], help="text for the end of the static prefix"
+    )
+    base.add_argument(
+        "--append-file",
+        type=given,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="the same from a file, after --append",
+    )
+
+
+def compose(options: argparse.Namespace) -> Prompt:
+    """Gather, build, and return the prompt."""
+    cwd = working_folder(options)
+    home = _home() if options.home is None else options.home
+    home = os.path.abspath(home) if home else ""
+    notes: list[Note] = []
+    skills = load_skills(cwd, home)
+    project, git_notes = (None, ()) if options.no_project else _project(cwd, options.no_git)
+    builder = SystemPromptBuilder(
+        base_parts=own_part("base", options.base_file) if options.base_file else _base_parts(options),
+        instructions=load_instruction_files(cwd, home),
+        skill_directory=skills.index_text(),
+        project=project,
+        append=appended(options, notes),
+    )
+    prompt = builder.compose()
+    return dataclasses.replace(prompt, notes=(*prompt.notes, *notes, *skills.notes, *git_notes))
+
+
+def _project(cwd: str, no_git: bool) -> tuple[ProjectContext, tuple[Note, ...]]:
+    project = discover_project_context(cwd)
+    if no_git:
+        return project, ()
+    from deepprompt.sources.git import read_git
+
+    git = read_git(cwd)
+    project = dataclasses.replace(project, active_branch=git.active_branch, git_status=git.status, git_diff=git.diff)
+    return project, git.notes
+
+
+def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
+    """Return the base that was asked for, nothing for the builder's own."""
+    if options.preset:
+        return bundled().parts(resolve_preset(options.preset))
+    if not options.base:
+        return ()
+    catalog = from_folder(options.parts) if options.parts else bundled()
+    ask: str = options.base
+    if not ask[0].isalpha():  # a version or a specifier alone is one of the family `base`
+        ask = f"base@{ask}" if ask[0].isdigit() else f"base{ask}"
+    if not (parts := catalog.parts(ask)):
+        raise AssetError(f"{catalog.label}: {'/'.join(catalog.resolve(ask))}: no part of it is always in the prompt")
+    return parts
+
+
+def _home() -> str:
+    """Return the user's folder, "" where there is none."""
+    home = os.path.expanduser("~")
+    return "" if home == "~" or os.environ.get("HOME") == "" else home
