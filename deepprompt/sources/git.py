@@ -102,12 +102,20 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
     if known.commits is None and repository.commit:
         commands["commits"] = _LOG
     with signals_wait() as interrupted, private_git_dir(repository, state) as folder:
-        lines = [(git, *_GIT, *command) for command in commands.values()]
         environment = _environment(repository, git, folder)
-        found = run_side_by_side(
-            lines, cwd=cwd, env=environment, deadline=deadline, most=_MOST_OUTPUT, give_up=interrupted
-        )
-    outputs = dict(zip(commands, found, strict=True))
+
+        def run(commands: dict[str, tuple[str, ...]]) -> dict[str, bytes | None]:
+            lines = [(git, *_GIT, *command) for command in commands.values()]
+            found = run_side_by_side(
+                lines, cwd=cwd, env=environment, deadline=deadline, most=_MOST_OUTPUT, give_up=interrupted
+            )
+            return dict(zip(commands, found, strict=True))
+
+        outputs = run(commands)
+        # git fails when a file goes away while it looks at it. Where there is time, it may look again.
+        again = {name: command for name, command in commands.items() if outputs[name] is None}
+        if again and not interrupted():
+            outputs |= run(again)
     staged = outputs.get("staged diff", b"")
     known.nothing_staged = staged == b""
     known.commits = outputs.get("commits", known.commits)
