@@ -12,19 +12,28 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from deepprompt.audit import AuditLog as AuditLog
+    from deepprompt.audit import read_log as read_log
     from deepprompt.catalog import Catalog as Catalog
     from deepprompt.catalog import bundled as bundled
     from deepprompt.catalog import from_folder as from_folder
     from deepprompt.catalog import from_package as from_package
     from deepprompt.checks.tokens import estimate_tokens as estimate_tokens
     from deepprompt.errors import AssetError as AssetError
+    from deepprompt.errors import AuditError as AuditError
     from deepprompt.errors import BudgetError as BudgetError
     from deepprompt.errors import DeepPromptError as DeepPromptError
+    from deepprompt.errors import EncodingError as EncodingError
+    from deepprompt.errors import IncludeNotFoundError as IncludeNotFoundError
+    from deepprompt.errors import NestedTokenError as NestedTokenError
     from deepprompt.errors import PaceError as PaceError
+    from deepprompt.errors import PathEscapeError as PathEscapeError
+    from deepprompt.errors import PromptAssemblyError as PromptAssemblyError
     from deepprompt.errors import SkillError as SkillError
     from deepprompt.errors import SourceError as SourceError
     from deepprompt.errors import ToolError as ToolError
     from deepprompt.errors import UnknownPartError as UnknownPartError
+    from deepprompt.errors import UnresolvedTokenError as UnresolvedTokenError
     from deepprompt.errors import VariableError as VariableError
     from deepprompt.prompt import Note as Note
     from deepprompt.prompt import Pace as Pace
@@ -64,6 +73,8 @@ if TYPE_CHECKING:
     from deepprompt.systems.tagged import TaskStep as TaskStep
     from deepprompt.systems.tagged import build_system_prompt as build_system_prompt
     from deepprompt.systems.tagged import compose_tagged_prompt as compose_tagged_prompt
+    from deepprompt.systems.template import AssembledPrompt as AssembledPrompt
+    from deepprompt.systems.template import PromptAssembler as PromptAssembler
     from deepprompt.systems.toolset import tool_definitions as tool_definitions
     from deepprompt.tools import Fingerprint as Fingerprint
     from deepprompt.tools import fingerprint as fingerprint
@@ -71,23 +82,32 @@ if TYPE_CHECKING:
 _MODULES = {
     "AgentConfig": "deepprompt.systems.tagged",
     "AgentDefinition": "deepprompt.systems.agents",
+    "AssembledPrompt": "deepprompt.systems.template",
     "AssetError": "deepprompt.errors",
+    "AuditError": "deepprompt.errors",
+    "AuditLog": "deepprompt.audit",
     "BASE_PROMPT_V1": "deepprompt.systems.builder",
     "BudgetError": "deepprompt.errors",
     "Catalog": "deepprompt.catalog",
     "DYNAMIC_CONTEXT_BOUNDARY": "deepprompt.systems.builder",
     "DeepPromptError": "deepprompt.errors",
+    "EncodingError": "deepprompt.errors",
     "Fingerprint": "deepprompt.tools",
     "GitSnapshot": "deepprompt.sources.git",
+    "IncludeNotFoundError": "deepprompt.errors",
     "InstructionFile": "deepprompt.sources.instructions",
     "McpServer": "deepprompt.systems.preset",
+    "NestedTokenError": "deepprompt.errors",
     "Note": "deepprompt.prompt",
     "Pace": "deepprompt.prompt",
     "PaceError": "deepprompt.errors",
     "Part": "deepprompt.prompt",
+    "PathEscapeError": "deepprompt.errors",
     "ProjectContext": "deepprompt.sources.project",
     "Prompt": "deepprompt.prompt",
+    "PromptAssembler": "deepprompt.systems.template",
     "PromptAssemblyConfig": "deepprompt.systems.preset",
+    "PromptAssemblyError": "deepprompt.errors",
     "PromptVars": "deepprompt.systems.preset",
     "Responsibility": "deepprompt.systems.tagged",
     "SkillError": "deepprompt.errors",
@@ -100,6 +120,7 @@ _MODULES = {
     "TaskStep": "deepprompt.systems.tagged",
     "ToolError": "deepprompt.errors",
     "UnknownPartError": "deepprompt.errors",
+    "UnresolvedTokenError": "deepprompt.errors",
     "VariableError": "deepprompt.errors",
     "agent_names": "deepprompt.systems.agents",
     "agent_prompt": "deepprompt.systems.agents",
@@ -120,6 +141,7 @@ _MODULES = {
     "load_instruction_files": "deepprompt.sources.instructions",
     "load_skills": "deepprompt.sources.skills",
     "read_git": "deepprompt.sources.git",
+    "read_log": "deepprompt.audit",
     "reminder": "deepprompt.systems.agents",
     "reminder_names": "deepprompt.systems.agents",
     "render_project_context": "deepprompt.sources.project",

@@ -19,6 +19,9 @@ from deepprompt.errors import DeepPromptError
 
 COMMANDS = {
     "build": "print the system prompt for a folder",
+    "assemble": "assemble one prompt from a template and its includes",
+    "compile": "assemble every node of every workflow, or say all that is wrong",
+    "replay": "assemble the prompts of a log again, and say which include moved",
     "versions": "list the families of prompt parts and their versions",
     "parts": "list the prompt parts with their sizes, paces and conditions",
     "show": "print a prompt part, or copy it to make an override of it",

@@ -9,7 +9,14 @@
     ├── PaceError             a part that changes often stands before one that changes seldom
     ├── VariableError         a part has a variable that has no value, or was given one that it does not have
     ├── BudgetError           the prompt has more tokens than it may have
-    └── ToolError             a tool definition has no name or is not JSON
+    ├── ToolError             a tool definition has no name or is not JSON
+    ├── AuditError            a log of assembled prompts cannot be written or read
+    └── PromptAssemblyError   a template cannot be assembled; `problems` holds every one, in order
+        ├── UnresolvedTokenError  a line that starts with $$ names nothing that there is
+        ├── IncludeNotFoundError  a file is missing, empty or not a regular file
+        ├── NestedTokenError      an included file has a directive of its own
+        ├── EncodingError         a file is not UTF-8
+        └── PathEscapeError       a path is absolute, has `..`, or a link leads out of the root
 
 Every message says what is wrong, where, and what to do or what was available.
 """
@@ -59,3 +66,42 @@ class BudgetError(DeepPromptError):
 
 class ToolError(DeepPromptError):
     """A tool definition has no name or is not JSON."""
+
+
+class AuditError(DeepPromptError):
+    """A log of assembled prompts cannot be written or read."""
+
+
+class PromptAssemblyError(DeepPromptError):
+    """A template cannot be assembled. Raised as the first problem's class; `problems` holds every one, in order."""
+
+    def __init__(self, reason: str, path: str, line: int = 0, problems: tuple[PromptAssemblyError, ...] = ()) -> None:
+        self.reason = reason
+        self.path = path
+        self.line = line
+        self.problems = problems or (self,)
+        super().__init__("; ".join(problem.where_and_what() for problem in self.problems))
+
+    def where_and_what(self) -> str:
+        """Return the problem as `FILE:LINE: REASON`."""
+        return f"{self.path}:{self.line}: {self.reason}" if self.line else f"{self.path}: {self.reason}"
+
+
+class UnresolvedTokenError(PromptAssemblyError):
+    """A line that starts with $$ names nothing that there is."""
+
+
+class IncludeNotFoundError(PromptAssemblyError):
+    """A file is missing, empty or not a regular file."""
+
+
+class NestedTokenError(PromptAssemblyError):
+    """An included file has a directive of its own."""
+
+
+class EncodingError(PromptAssemblyError):
+    """A file is not UTF-8."""
+
+
+class PathEscapeError(PromptAssemblyError):
+    """A path is absolute, has `..`, or a link leads out of the root."""

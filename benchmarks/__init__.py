@@ -1,0 +1,1 @@
+"""Speed, measured as ratios inside one run. Nothing here is a test: machines are noisy."""

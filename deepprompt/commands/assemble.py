@@ -1,0 +1,59 @@
+"""`deepprompt assemble`: one prompt from a template and its includes, printed and, if asked for, logged."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from deepprompt.audit import AuditLog, record_of
+from deepprompt.commands.options import given
+from deepprompt.commands.output import write, write_json
+from deepprompt.systems.template import PromptAssembler
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `assemble`."""
+    parser.add_argument("task_ref", metavar="TASK_REF", help="the template's name, without .txt")
+    parser.add_argument("--include", action="append", default=[], metavar="NAME=PATH", help="the file for $$NAME")
+    add_root_options(parser)
+    parser.add_argument("--log", type=given, metavar="FILE", help="add a record to a log, outside the root")
+    parser.add_argument("--log-in-root", action="store_true", help="the log may lie below the root")
+    parser.add_argument("--by-hash", action="store_true", help="store the text beside the log, once, not in its record")
+    parser.add_argument("--json", action="store_true", help="the record as JSON")
+
+
+def add_root_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where templates and includes are."""
+    parser.add_argument(
+        "--root", type=given, default=os.curdir, metavar="DIR", help="where includes are (default: here)"
+    )
+    parser.add_argument(
+        "--template-root", type=given, default=os.curdir, metavar="DIR", help="where templates are, below the root"
+    )
+    parser.add_argument("--minify-json", action="store_true", help="take the blanks out of included .json files")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Assemble, log and print."""
+    includes = {}
+    for text in options.include:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            options.usage_error(f"--include {text}: write NAME=PATH")
+        if name in includes:
+            options.usage_error(f"--include {name}: given twice")
+        includes[name] = path
+    if options.by_hash and not options.log:
+        options.usage_error("--by-hash needs --log FILE")
+    assembler = PromptAssembler(options.root, options.template_root, options.minify_json)
+    assembled = assembler.assemble(options.task_ref, includes)
+    if options.log:
+        prompts = "by-hash" if options.by_hash else "inline"
+        AuditLog(options.log, workspace=options.root, prompts=prompts, inside_workspace=options.log_in_root).append(
+            assembled
+        )
+    if options.json:
+        write_json(record_of(assembled))
+    else:
+        write(assembled.content)
+    return 0

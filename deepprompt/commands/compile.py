@@ -1,0 +1,158 @@
+"""`deepprompt compile`: the guardrail. Every node of every workflow is assembled, or all that is wrong is said."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass
+
+from deepprompt.commands.assemble import add_root_options
+from deepprompt.commands.options import given
+from deepprompt.commands.output import say, write
+from deepprompt.errors import PromptAssemblyError, SourceError
+from deepprompt.systems.template import AssembledPrompt, PromptAssembler
+
+_NODE_ID = re.compile(r'"node_id"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")')
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    workflow: str
+    name: str
+    path: str
+    line: int
+    fields: dict[str, object]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `compile`."""
+    parser.add_argument("workflows", metavar="WORKFLOWS", nargs="+", help="workflow files, or folders of them")
+    add_root_options(parser)
+    parser.add_argument("--out", type=given, default=os.path.join("build", "prompts"), metavar="DIR", help="where to")
+    parser.add_argument("--check", action="store_true", help="only look: write nothing")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Assemble everything, then write everything, or say every problem and write nothing."""
+    problems: list[str] = []
+    nodes: list[_Node] = []
+    seen: dict[str, str] = {}
+    for path in _workflow_files(options.workflows):
+        name = os.path.splitext(os.path.basename(path))[0]
+        if name in seen:
+            problems.append(f"{path}: another workflow is called {name!r}: {seen[name]}")
+        elif not _PLAIN.fullmatch(name):
+            problems.append(f"{path}: {name!r} is not a plain name for a folder of prompts")
+        else:
+            seen[name] = path
+            nodes += _nodes(path, name, problems)
+    assembler = PromptAssembler(options.root, options.template_root, options.minify_json)
+    done: list[tuple[_Node, AssembledPrompt]] = []
+    for index, node in enumerate(nodes, 1):
+        _progress(index, len(nodes))
+        try:
+            done.append((node, assembler.assemble_node(node.fields)))
+        except PromptAssemblyError as error:
+            problems += [
+                f"{node.path}:{node.line}: node {node.name!r}: {problem.where_and_what()}" for problem in error.problems
+            ]
+    for problem in problems:
+        say(problem)
+    if problems:
+        say(f"{len(problems)} problems; nothing was written")
+        return 1
+    if not options.check:
+        for node, assembled in done:
+            folder = os.path.join(options.out, node.workflow)
+            try:
+                os.makedirs(folder, exist_ok=True)
+            except OSError as error:
+                raise SourceError(f"{folder}: {error.strerror}") from None
+            write(assembled.content, os.path.join(folder, f"{node.name}.txt"))
+            write(f"{assembled.content_hash}\n", os.path.join(folder, f"{node.name}.sha256"))
+    say(f"{len(done)} prompts of {len(seen)} workflows {'are right' if options.check else f'written to {options.out}'}")
+    return 0
+
+
+def _workflow_files(paths: list[str]) -> list[str]:
+    files: list[str] = []
+    for path in paths:
+        if os.path.isdir(path):
+            found = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+            files += sorted(name for name in found if name.endswith(".json"))
+        else:
+            files.append(path)
+    if not files:
+        raise SourceError(f"no workflows in {', '.join(paths)}: a workflow is a .json file")
+    return files
+
+
+def _nodes(path: str, workflow: str, problems: list[str]) -> list[_Node]:
+    """Return the nodes of a workflow that have a prompt; what is wrong with it goes to the problems."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        problems.append(f"{path}: not a regular file")  # a FIFO would keep us waiting
+        return []
+    try:
+        with open(path, "rb") as file:
+            text = file.read().decode("utf-8-sig")
+        parsed = json.loads(text)
+    except OSError as error:
+        problems.append(f"{path}: {error.strerror}")
+        return []
+    except UnicodeDecodeError as error:
+        problems.append(f"{path}: not UTF-8 at byte {error.start}")
+        return []
+    except json.JSONDecodeError as error:
+        problems.append(f"{path}:{error.lineno}: not JSON: {error.msg}")
+        return []
+    except (ValueError, RecursionError):
+        problems.append(f"{path}: nested too deeply, or a number with too many digits")
+        return []
+    nodes = parsed.get("nodes") if isinstance(parsed, dict) else None
+    if not isinstance(nodes, list):
+        problems.append(f"{path}:1: a workflow is an object with a list of nodes")
+        return []
+    found: list[_Node] = []
+    names: set[str] = set()
+    lines = _lines(text)
+    for index, fields in enumerate(nodes):
+        if not isinstance(fields, dict):
+            problems.append(f"{path}:1: nodes[{index}] is not an object")
+            continue
+        name = fields.get("node_id")
+        line = 1
+        if isinstance(name, str) and name in lines:
+            line = lines[name].pop(0) if len(lines[name]) > 1 else lines[name][0]
+        twice = isinstance(name, str) and name in names
+        names.add(str(name))
+        if "task_ref" not in fields and "includes" not in fields:
+            continue  # a node without a prompt
+        if not isinstance(name, str) or not _PLAIN.fullmatch(name):
+            problems.append(f"{path}:{line}: nodes[{index}]: node_id {name!r} is not a plain file name")
+        elif twice:
+            problems.append(f"{path}:{line}: node_id {name!r} is there twice")
+        elif not isinstance(fields.get("task_ref"), str):
+            problems.append(f"{path}:{line}: node {name!r} has no task_ref that is text")
+        else:
+            found.append(_Node(workflow, name, path, line, fields))
+    return found
+
+
+def _lines(text: str) -> dict[str, list[int]]:
+    """Return the lines on which each node's id stands, in one pass."""
+    lines: dict[str, list[int]] = {}
+    line, last = 1, 0
+    for match in _NODE_ID.finditer(text):
+        line += text.count("\n", last, match.start())
+        last = match.start()
+        lines.setdefault(json.loads(match[1]), []).append(line)
+    return lines
+
+
+def _progress(index: int, total: int) -> None:
+    if sys.stderr is not None and sys.stderr.isatty() and (index % 100 == 0 or index == total) and total >= 100:
+        print(f"\r{index} of {total}", end="\n" if index == total else "", file=sys.stderr, flush=True)

@@ -1,0 +1,47 @@
+"""`deepprompt replay`: whether the prompts of a log would still be the same, and which include moved if not."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+
+from deepprompt.audit import read_log, replay
+from deepprompt.commands.options import given
+from deepprompt.commands.output import say, write, write_json
+from deepprompt.systems.template import PromptAssembler
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `replay`."""
+    parser.add_argument("log", metavar="LOG", help="a log that 'assemble --log' or AuditLog wrote")
+    parser.add_argument(
+        "--root", type=given, default=os.curdir, metavar="DIR", help="where the files are (default: here)"
+    )
+    parser.add_argument("--json", action="store_true", help="the drift as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what drifted; exit 1 if anything did."""
+    contents = read_log(options.log)
+    assemblers: dict[tuple[str, bool], PromptAssembler] = {}
+    drifts = [(number, record, replay(record, assemblers, options.root)) for number, record in contents.records]
+    found = [(number, record, drift) for number, record, drift in drifts if drift is not None]
+    if options.json:
+        write_json(
+            [
+                {"line": number, "task_ref": record.get("task_ref"), "reason": drift.reason, "moved": list(drift.moved)}
+                for number, record, drift in found
+            ]
+        )
+    else:
+        for number, record, drift in found:
+            write(f"{options.log}:{number}: {record.get('task_ref')}: {drift.reason}\n")
+            lines = difflib.unified_diff(
+                drift.before.split("\n"), drift.after.split("\n"), "recorded", "now", lineterm=""
+            )
+            write("".join(f"{line}\n" for line in lines))
+    for number in contents.damaged:
+        say(f"{options.log}:{number}: not a whole record; passed over")
+    say(f"{len(drifts) - len(found)} of {len(drifts)} prompts are the same")
+    return 1 if found else 0

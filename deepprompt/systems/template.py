@@ -1,0 +1,296 @@
+"""Template includes: a template, the files that its directives name, one pass, and a hash that can be replayed.
+
+A directive stands alone on its line: `$$NAME`, resolved from the includes that the caller gives, or
+`$$include PATH`. What an include brings in is never looked at again. Everything else is verbatim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from uuid import uuid4
+
+from deepprompt.errors import (
+    EncodingError,
+    FileRefusedError,
+    IncludeNotFoundError,
+    NestedTokenError,
+    PathEscapeError,
+    PromptAssemblyError,
+    UnresolvedTokenError,
+)
+from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
+from deepprompt.sources.files import read_below, refuse_claude
+from deepprompt.sources.text import unify_line_ends
+
+FILE_LIMIT = 1 << 26
+_MOST_NAMES = 20
+
+_NAME = re.compile("[A-Z][A-Z0-9_]*")
+_BLANKS = " \t"
+# Strings, or runs of the blanks between tokens: what a string holds is never touched.
+_JSON_BLANKS = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|[ \t\n\r]+', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Which characters of an assembled prompt came from which file: `start` to `end` of its content."""
+
+    name: str
+    path: str
+    start: int
+    end: int
+    file_hash: str
+
+
+@dataclass(frozen=True)
+class AssembledPrompt:
+    """An assembled prompt, what it was made of, and when."""
+
+    content: str
+    content_hash: str
+    task_ref: str
+    includes_resolved: dict[str, str]
+    assembled_at: datetime
+    correlation_id: str
+    spans: tuple[Span, ...]
+    """In order, without gaps: the template's own text and the includes."""
+    template_root: str
+    minify_json: bool
+
+    @cached_property
+    def prompt(self) -> Prompt:
+        """The same as a `Prompt`: a part for each stretch of text out of one file."""
+        return Prompt(
+            tuple(
+                Part(span.name, self.content[span.start : span.end], Pace.RELEASE, f"file:{span.path}")
+                for span in self.spans
+            )
+        )
+
+
+class PromptAssembler:
+    """Assembles prompts out of the templates and includes below one root. Each file is read once."""
+
+    def __init__(self, root: str, template_root: str = ".", minify_json: bool = False) -> None:
+        self.root = str(root)
+        self.template_root = str(template_root)
+        self.minify_json = minify_json
+        self._files: dict[str, _File | PromptAssemblyError] = {}
+
+    def assemble(
+        self,
+        task_ref: str,
+        includes: Mapping[str, str],
+        correlation_id: str | None = None,
+        *,
+        now: datetime | None = None,
+    ) -> AssembledPrompt:
+        """Return the prompt of a template and its includes, or raise with all that is wrong with them."""
+        problems: list[PromptAssemblyError] = []
+        nested: set[str] = set()  # files whose directives were reported: naming one often costs nothing more
+        given = _names(includes)
+        template = self._template(task_ref)
+        pieces: list[tuple[str, str, str, str]] = []  # name, path, text, hash of the file
+        resolved: dict[str, str] = {}
+        own: list[str] = []
+
+        def flush() -> None:
+            if own:
+                pieces.append(("template", template.path, "".join(own), template.digest))
+                own.clear()
+
+        lines = template.text.split("\n")
+        for number, line in enumerate(lines, 1):
+            end = "\n" if number < len(lines) else ""
+            directive = line.strip(_BLANKS)
+            if not directive.startswith("$$"):
+                own.append(line + end)
+                continue
+            try:
+                name, path = _resolve(directive, includes, given, template.path, number)
+                file = self._include(path, template.path, number)
+            except NestedTokenError as problem:
+                if problem.path not in nested:
+                    nested.add(problem.path)
+                    problems += problem.problems
+                continue
+            except PromptAssemblyError as problem:
+                problems += problem.problems
+                continue
+            resolved[name] = path
+            flush()
+            pieces.append((name, path, file.shown(path, self.minify_json), file.digest))
+            own.append(end)
+        flush()
+        if problems:
+            first = problems[0]
+            raise type(first)(first.reason, first.path, first.line, tuple(problems))
+        return self._assembled(task_ref, pieces, resolved, correlation_id, now)
+
+    def assemble_node(
+        self, node: Mapping[str, object], correlation_id: str | None = None, *, now: datetime | None = None
+    ) -> AssembledPrompt:
+        """Return the prompt of a workflow's node, a mapping with `task_ref` and, if it has any, `includes`."""
+        task_ref, includes = node.get("task_ref"), node.get("includes")
+        if includes is None:
+            includes = {}
+        if not isinstance(task_ref, str) or not isinstance(includes, Mapping):
+            raise PromptAssemblyError(
+                "a node needs a task_ref that is text, and includes that map names to paths", "node"
+            )
+        return self.assemble(task_ref, includes, correlation_id, now=now)
+
+    def _assembled(
+        self,
+        task_ref: str,
+        pieces: list[tuple[str, str, str, str]],
+        resolved: dict[str, str],
+        correlation_id: str | None,
+        now: datetime | None,
+    ) -> AssembledPrompt:
+        spans = []
+        start = 0
+        for name, path, text, digest in pieces:
+            spans.append(Span(name, path, start, start + len(text), digest))
+            start += len(text)
+        content = "".join(text for _, _, text, _ in pieces)
+        return AssembledPrompt(
+            content=content,
+            content_hash=sha256_hex(content),
+            task_ref=task_ref,
+            includes_resolved=resolved,
+            assembled_at=(now or datetime.now(UTC)).astimezone(UTC),
+            correlation_id=correlation_id or str(uuid4()),
+            spans=tuple(spans),
+            template_root=self.template_root,
+            minify_json=self.minify_json,
+        )
+
+    def _template(self, task_ref: str) -> _File:
+        _refuse_path(task_ref, f"task_ref {task_ref!r}", 0)
+        path = f"{task_ref}.txt"
+        if self.template_root not in ("", "."):
+            path = f"{self.template_root.rstrip('/')}/{path}"
+        return self._file(path, lambda error, reason: error(f"template {reason}", path, 0))
+
+    def _include(self, path: str, template: str, line: int) -> _File:
+        """Return an included file, or raise what is wrong with it, said of the line that names it."""
+        _refuse_path(path, template, line)
+        file = self._file(path, lambda error, reason: error(f"{path} {reason}", template, line))
+        if file.nested:
+            raise file.nested.with_traceback(None)  # raised before, and kept
+        return file
+
+    def _file(
+        self,
+        path: str,
+        problem: Callable[[type[PromptAssemblyError], str], PromptAssemblyError],
+    ) -> _File:
+        found = self._files.get(path)
+        if found is None:
+            found = self._files[path] = self._read(path)
+        if isinstance(found, PromptAssemblyError):
+            raise problem(type(found), found.reason)
+        if not found.text:
+            raise problem(IncludeNotFoundError, "is empty")
+        return found
+
+    def _read(self, path: str) -> _File | PromptAssemblyError:
+        try:
+            data, _, _ = read_below(self.root, path, FILE_LIMIT, refuse_claude, whole=True)
+        except FileRefusedError as error:
+            kind = PathEscapeError if "leads out" in str(error) or "CLAUDE" in str(error) else IncludeNotFoundError
+            reason = "is not there" if error.kind == "missing" else f"is refused: {error}"
+            return kind(reason, path)
+        try:
+            text = unify_line_ends(data.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            return EncodingError(f"is not UTF-8 at byte {error.start}", path)
+        return _File(path, text, sha256_hex(text))
+
+
+class _File:
+    """A file as it is used: its text, the hash of that, and the directives that an include may not have."""
+
+    def __init__(self, path: str, text: str, digest: str) -> None:
+        self.path = path
+        self.text = text
+        self.digest = digest
+        self._shown: dict[bool, str] = {}
+
+    def shown(self, path: str, minify: bool) -> str:
+        """Return the text that goes into a prompt: without its last newlines, JSON without blanks if asked for."""
+        if minify not in self._shown:
+            text = self.text.rstrip("\n")
+            self._shown[minify] = minified(text) if minify and path.endswith(".json") else text
+        return self._shown[minify]
+
+    @cached_property
+    def nested(self) -> NestedTokenError | None:
+        """What is wrong with the file as an include: every line that is a directive."""
+        found = []
+        if "$$" in self.text:
+            for number, line in enumerate(self.text.split("\n"), 1):
+                directive = line.strip(_BLANKS)
+                if directive.startswith("$$") and (_NAME.fullmatch(directive[2:]) or _included(directive)):
+                    found.append(NestedTokenError(f"an include may not include: {directive[:80]}", self.path, number))
+        return NestedTokenError(found[0].reason, self.path, found[0].line, tuple(found)) if found else None
+
+
+def minified(text: str) -> str:
+    """Return JSON without the blanks between its tokens, and nothing else changed; text that is not JSON as it is."""
+    import json
+
+    try:
+        # A number is kept as it is spelt, so it may have more digits than Python would count.
+        json.loads(text, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return text
+    return _JSON_BLANKS.sub(lambda match: match[1] or "", text)
+
+
+def is_token(name: str) -> bool:
+    """Whether a name can be that of a `$$NAME`."""
+    return _NAME.fullmatch(name) is not None
+
+
+def _included(directive: str) -> str | None:
+    """Return the path of a `$$include PATH`, None for anything else."""
+    word, blank, path = directive[2:].replace("\t", " ").partition(" ")
+    path = directive[len("$$include") :].strip(_BLANKS)
+    return path if word == "include" and blank and path else None
+
+
+def _names(includes: Mapping[str, str]) -> str:
+    """Return the names that are given, as a message shows them."""
+    names = sorted(includes)
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return (", ".join(names[:_MOST_NAMES]) or "none") + more
+
+
+def _resolve(directive: str, includes: Mapping[str, str], given: str, template: str, line: int) -> tuple[str, str]:
+    """Return the name and the path of what a directive asks for."""
+    name = directive[2:]
+    if path := _included(directive):
+        return path, path
+    if not _NAME.fullmatch(name):
+        raise UnresolvedTokenError(
+            f"{directive[:80]}: a line that starts with $$ must be $$NAME in capitals or $$include PATH", template, line
+        )
+    if name not in includes:
+        raise UnresolvedTokenError(f"$${name} has no include; given: {given}", template, line)
+    if not isinstance(includes[name], str):
+        raise PathEscapeError(f"$${name}: a path is text, not {type(includes[name]).__name__}", template, line)
+    return name, includes[name]
+
+
+def _refuse_path(path: str, where: str, line: int) -> None:
+    names = path.replace("\\", "/").split("/")
+    if not path:
+        raise IncludeNotFoundError("the path is empty", where, line)
+    if path.startswith(("/", "\\", "~")) or re.match("[A-Za-z]:", path) or ".." in names:
+        raise PathEscapeError(f"{path}: a path is relative and stays below the root", where, line)
