@@ -1,10 +1,13 @@
-"""Fixtures that several test modules share: exact-byte snapshots, one readable file a scenario."""
+"""Fixtures that several test modules share: exact-byte snapshots, repositories, folders that are left clean."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from repositories import make_repository, processes_with
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 from syrupy.location import PyTestLocation
@@ -26,3 +29,20 @@ class PromptFile(SingleFileSnapshotExtension):
 def prompt_file(snapshot: SnapshotAssertion) -> SnapshotAssertion:
     """Compare bytes with the snapshot file of the test."""
     return snapshot.use_extension(PromptFile)
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Keep temporary folders apart, and see that every test leaves neither a folder nor a process."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield folder
+    assert os.listdir(folder) == []
+    assert processes_with(str(folder)) == []
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with `a.txt` and `sub/b.txt` in one commit."""
+    return make_repository(tmp_path / "repository")

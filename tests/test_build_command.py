@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layout import lay_out
 
 from deepprompt import BASE_PROMPT_V1, DYNAMIC_CONTEXT_BOUNDARY, bundled, estimate_tokens
 from deepprompt.cli import main
@@ -24,15 +25,6 @@ PROJECT = re.compile(
     r"\n## Project\n- cwd: (?P<cwd>.*)\n- date: \d{4}-\d\d-\d\d\n- os: \S+ .+\n- shell: .+\n"
     r"(?:- branch: (?P<branch>.*)\n)?\n## Git status\n(?P<status>[^#]*)\n## Git diff\n(?P<diff>[^#]*)"
 )
-
-
-def lay_out(root: Path, files: dict[str, str | bytes]) -> Path:
-    """Write files below a folder."""
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return root
 
 
 def git(folder: Path, *arguments: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from layout import lay_out
 
 import deepprompt
 from deepprompt.catalog import (
@@ -40,15 +41,6 @@ CRLF_HINT = "has had its line ends converted to CRLF; check it out with `-text` 
 ROW_HINT = "a row is PART PACE CONDITION [VARIABLE], with a pace of release, project, session, turn"
 
 POSIX_ONLY = {"fcntl", "grp", "pwd", "resource", "syslog", "termios", "tty", "pty", "posix", "crypt", "nis", "spwd"}
-
-
-def lay_out(root: Path, files: dict[str, str | bytes]) -> Path:
-    """Write files below a folder."""
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return root
 
 
 def versions_folder(root: Path, *versions: str, family: str = "base") -> Path:

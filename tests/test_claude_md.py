@@ -6,21 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from layout import lay_out
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.claude_md import FILE_LIMIT, SEPARATOR, load_claude_md, read_claude_md
 from deepprompt.sources.instructions import load_instruction_files
 from deepprompt.sources.text import TRUNCATION_MARKER
-
-
-def lay_out(root: Path, files: dict[str, str | bytes]) -> Path:
-    """Write files below a folder."""
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return root
 
 
 @pytest.fixture

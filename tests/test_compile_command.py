@@ -6,10 +6,10 @@ import io
 import json
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from layout import lay_out
 
 from deepprompt.cli import main
 from deepprompt.prompt import sha256_hex
@@ -57,15 +57,6 @@ WORKFLOWS: dict[str, tuple[str | bytes, list[str]]] = {
         [":3: node 'n': task_ref '../t': ../t: a path is relative and stays below the root"],
     ),
 }
-
-
-def lay_out(root: Path, contents: Mapping[str, str | bytes]) -> Path:
-    """Write files below a folder."""
-    for name, content in contents.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return root
 
 
 def workflow(*nodes: dict[str, object]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layout import lay_out
 
 from deepprompt import bundled
 from deepprompt.catalog import from_folder
@@ -41,15 +42,6 @@ EDITED = """\
 """  # noqa: W293
 
 UNKNOWN = "the text that it was written against is not recorded, or no longer bundled\n"
-
-
-def lay_out(root: Path, files: dict[str, str]) -> Path:
-    """Write files below a folder."""
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode())
-    return root
 
 
 @pytest.fixture

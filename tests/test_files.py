@@ -137,10 +137,10 @@ CLEAN = {
 }
 
 ROOTS = {
-    "no-home": ("/work/app", "", ["/work/app"]),
-    "both": ("/work/app", "/home/me", ["/work/app", "/home/me"]),
-    "same": ("/work/app", "/work/app", ["/work/app"]),
-    "same-once-clean": ("/work/./app/", "//work/app", ["/work/app"]),
+    "no-home": ("/srv/app", "", ["/srv/app"]),
+    "both": ("/srv/app", "/home/me", ["/srv/app", "/home/me"]),
+    "same": ("/srv/app", "/srv/app", ["/srv/app"]),
+    "same-once-clean": ("/srv/./app/", "//srv/app", ["/srv/app"]),
     "relative": (".", "..", [".", ".."]),
 }
 

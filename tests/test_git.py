@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,21 +35,7 @@ from deepprompt.sources.text import TRUNCATION_MARKER
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 
 
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Keep temporary folders apart, and see that every test leaves neither a folder nor a process."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    yield folder
-    assert os.listdir(folder) == []
-    assert processes_with(str(folder)) == []
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A repository with `a.txt` and `sub/b.txt` in one commit."""
-    return make_repository(tmp_path / "repository")
+pytestmark = pytest.mark.usefixtures("temporary")
 
 
 def fresh(cwd: Path) -> GitSnapshot:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from layout import lay_out
 
 from deepprompt.catalog import Catalog, bundled, from_folder, from_package
 from deepprompt.errors import AssetError, UnknownPartError, VariableError
@@ -20,15 +21,6 @@ RECORDED = f"glob {sha256_hex(GLOB)}\n"
 STALE = f"glob {'0' * 64}\n"
 UNRECORDED = f"an override; {TABLE} does not say what it was written against"
 MOVED = "an override of a text that has changed since; see 'deepprompt diff claude_code/glob --parts DIR'"
-
-
-def lay_out(root: Path, files: dict[str, str | bytes]) -> Path:
-    """Write files below a folder."""
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return root
 
 
 def own(root: Path, files: dict[str, str | bytes]) -> Catalog:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from layout import lay_out
 
 from deepprompt import DYNAMIC_CONTEXT_BOUNDARY, bundled, estimate_tokens
 from deepprompt.catalog import from_folder
@@ -72,15 +73,6 @@ USAGE = {
     "empty-preset": (["--preset", ""], "argument --preset: is empty"),
     "number": ([*PRESET, "--max-tokens", "many"], "argument --max-tokens: invalid int value: 'many'"),
 }
-
-
-def lay_out(root: Path, files: dict[str, str | bytes]) -> Path:
-    """Write files below a folder."""
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return root
 
 
 @pytest.fixture(autouse=True)

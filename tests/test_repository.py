@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,6 @@ from repositories import (
     make_stale,
     plain_commits,
     plain_status,
-    processes_with,
     write,
 )
 
@@ -43,21 +42,7 @@ from deepprompt.sources.repository import (
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 
 
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Keep temporary folders apart, and see that every test leaves neither a folder nor a process."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    yield folder
-    assert os.listdir(folder) == []
-    assert processes_with(str(folder)) == []
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A repository with `a.txt` and `sub/b.txt` in one commit."""
-    return make_repository(tmp_path / "repository")
+pytestmark = pytest.mark.usefixtures("temporary")
 
 
 def reason(snapshot: GitSnapshot) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from layout import lay_out
 
 from deepprompt import bundled
 from deepprompt.catalog import from_folder
@@ -17,15 +18,6 @@ CaptureBytes = pytest.CaptureFixture[bytes]
 FOLDER = "claude_code/2.1.37"
 GLOB = bundled().text("claude_code", "2.1.37", "glob")
 RECORD = f"glob {sha256_hex(GLOB)}\n"
-
-
-def lay_out(root: Path, files: dict[str, str | bytes]) -> Path:
-    """Write files below a folder."""
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return root
 
 
 @pytest.mark.parametrize(

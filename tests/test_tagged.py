@@ -286,7 +286,7 @@ def test_everything(prompt_file: SnapshotAssertion) -> None:
         ),
     )
     prompt = compose(
-        agent, "telegram", "/work/nova", ("/shared/docs", "/shared/notes"),
+        agent, "telegram", "/srv/nova", ("/shared/docs", "/shared/notes"),
         memories=["The user's name is Kim.", "Meetings are on\nTuesdays."], task=TASK, background=True,
     )  # fmt: skip
     assert prompt.text.encode() == prompt_file

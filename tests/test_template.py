@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from layout import lay_out
 
 from deepprompt.errors import (
     EncodingError,
@@ -121,15 +122,6 @@ JSON = {
     "other-blanks": ("[1,\u00a02]", "[1,\u00a02]"),
     "too-deep": ("[ " * 100_000 + "]" * 100_000, "[ " * 100_000 + "]" * 100_000),
 }
-
-
-def lay_out(root: Path, contents: Mapping[str, str | bytes]) -> Path:
-    """Write files below a folder."""
-    for name, content in contents.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return root
 
 
 def make_hostile(root: Path) -> Path:
