@@ -138,8 +138,9 @@ def _find_git(outside: str) -> str:
     name = "git.exe" if os.name == "nt" else "git"
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder, name)
-        inside = os.path.realpath(path).startswith(outside.rstrip(os.sep) + os.sep)
-        if os.path.isabs(folder) and not inside and os.path.isfile(path) and os.access(path, os.X_OK):
+        if not os.path.isabs(folder) or not os.path.isfile(path) or not os.access(path, os.X_OK):
+            continue
+        if not os.path.realpath(path).startswith(outside.rstrip(os.sep) + os.sep):
             return path
     raise SourceError("git is not installed, or not in an absolute folder of PATH")
 

@@ -2,7 +2,8 @@
 
 Every function is deterministic, takes time in proportion to its input, and adds to `notes` what it changed;
 each but `cut` is idempotent. Nothing here reads a file: that is `sources.files`. Characters are handled where text is
-loaded (`decode`, `reveal`), structure where it is joined (`scrub`, `escape_boundary`, `one_line`).
+loaded (`decode`, `reveal`), structure where it is joined (`scrub`, `escape_boundary`, `escape_tags`,
+`one_line`).
 """
 
 from __future__ import annotations
