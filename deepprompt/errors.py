@@ -10,7 +10,9 @@
     ├── VariableError         a part has a variable that has no value, or was given one that it does not have
     ├── BudgetError           the prompt has more tokens than it may have
     ├── ToolError             a tool definition has no name or is not JSON
+    ├── MessageError          a message or a request that no provider would take
     ├── AuditError            a log of assembled prompts cannot be written or read
+    ├── UsageError            an answer carries no usage, or numbers that cannot be
     └── PromptAssemblyError   a template cannot be assembled; `problems` holds every one, in order
         ├── UnresolvedTokenError  a line that starts with $$ names nothing that there is
         ├── IncludeNotFoundError  a file is missing, empty or not a regular file
@@ -68,8 +70,16 @@ class ToolError(DeepPromptError):
     """A tool definition has no name or is not JSON."""
 
 
+class MessageError(DeepPromptError):
+    """A message or a request that no provider would take."""
+
+
 class AuditError(DeepPromptError):
     """A log of assembled prompts cannot be written or read."""
+
+
+class UsageError(DeepPromptError):
+    """An answer carries no usage, or numbers that cannot be."""
 
 
 class PromptAssemblyError(DeepPromptError):

@@ -46,7 +46,7 @@ class Note:
     """One thing that a reader of the prompt should know: what was skipped, refused, cut or neutralised."""
 
     kind: str
-    """`skipped`, `refused`, `cut`, `neutralised`, `replaced`, `kept` or `pace`."""
+    """`skipped`, `refused`, `cut`, `neutralised`, `replaced`, `kept`, `redacted`, `pace`, `cache` or `model`."""
     source: str
     """The file, field or part that it is about."""
     detail: str
@@ -64,6 +64,8 @@ class Note:
 class Prompt:
     """Parts from slow to fast, the tools that a provider caches with them, and the notes about both.
 
+    `messages` are what a system has to say after its system prompt, such as the pairs of a tiered context; they
+    are no part of the text. A mark `cache_control` in them is a breakpoint: what stands before it is slower.
     `fixed_order` is for the systems whose specification fixes an order that puts a fast part early: there
     the build stands and a note says what it costs. Anywhere else that is a `PaceError`.
     """
@@ -72,11 +74,13 @@ class Prompt:
     tools: tuple[Mapping[str, object], ...] = ()
     notes: tuple[Note, ...] = ()
     fixed_order: bool = False
+    messages: tuple[Mapping[str, object], ...] = ()
 
     def __post_init__(self) -> None:
         """Take any iterables, and hold the parts to their order."""
         object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "tools", tuple(self.tools))
+        object.__setattr__(self, "messages", tuple(self.messages))
         early = _fast_before_slow(self.parts)
         notes = tuple(self.notes)
         if early and not self.fixed_order:
@@ -120,6 +124,14 @@ class Prompt:
     def prefix_sha256(self) -> str:
         """SHA-256 of the static prefix's UTF-8 bytes, in hex."""
         return sha256_hex(self.static_prefix)
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """SHA-256 in hex of what each origin gave, in order: a host that trusted it can ask again when one changes."""
+        texts: dict[str, list[str]] = {}
+        for part in self.parts:
+            texts.setdefault(part.origin, []).append(part.text)
+        return {origin: sha256_hex("".join(parts)) for origin, parts in texts.items()}
 
     @property
     def effective_paces(self) -> tuple[Pace, ...]:

@@ -1,0 +1,303 @@
+"""Tiered message arrays: what an agent knows of a repository, most stable first, with a breakpoint after each tier.
+
+L0 is the system message; L1 to L3 are pairs of a user message and its acknowledgement, each followed by the part of
+the conversation that has settled in that tier; then what changes every turn. A breakpoint is the mark
+`cache_control` on the last block of a tier. The caller's messages are copied, never changed, and marks that they
+already carry are left out: where a tier ends is decided here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from deepprompt.catalog import bundled
+from deepprompt.errors import MessageError
+from deepprompt.prompt import Note, Pace, Part, Prompt
+from deepprompt.sources.text import is_blank, one_line, scrub
+
+TIERS = ("L0", "L1", "L2", "L3")
+
+STRUCTURE = (
+    "# Repository Structure\n\n"
+    "Below is a map of the repository showing classes, functions, and their relationships.\n"
+    "Use this to understand the codebase structure and find relevant code.\n\n"
+)
+STRUCTURE_CONTINUED = "# Repository Structure (continued)\n\n"
+REFERENCE_FILES = {
+    "L0": "# Reference Files (Stable)\n\nThese files are included for reference:\n\n",
+    "L1": "# Reference Files\n\nThese files are included for reference:\n\n",
+    "L2": "# Reference Files (L2)\n\nThese files are included for reference:\n\n",
+    "L3": "# Reference Files (L3)\n\nThese files are included for reference:\n\n",
+}
+FILE_TREE = "# Repository Files\n\nComplete list of files in the repository:\n\n"
+URL_CONTEXT = "# URL Context\n\nThe following content was fetched from URLs mentioned in the conversation:\n\n"
+WORKING_FILES = "# Working Files\n\nHere are the files:\n\n"
+OK = "Ok."
+OK_URLS = "Ok, I've reviewed the URL content."
+
+_MARKS = ("cache_control", "prompt_cache_breakpoint")
+# Where a message or block holds what may carry a mark; anything else, such as a tool's arguments, is data.
+_HOLDERS = ("content", "source", "tool_calls")
+_FAMILY, _VERSION = "tiers", "1.0.0"
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """What has one stability: symbol blocks and files by path, and the messages that have settled there."""
+
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    history: Sequence[Mapping[str, object]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UrlContent:
+    """One page that was fetched."""
+
+    url: str
+    title: str = ""
+    content: str = ""
+    symbol_map: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TieredContext:
+    """Everything that goes into one request. `images` are URLs, `data:` ones too."""
+
+    system_prompt: str
+    legend: str = ""
+    tiers: Mapping[str, Tier] = field(default_factory=dict)
+    file_tree: Sequence[str] = ()
+    urls: Sequence[UrlContent] = ()
+    active_files: Mapping[str, str] = field(default_factory=dict)
+    history: Sequence[Mapping[str, object]] = ()
+    user_prompt: str = ""
+    images: Sequence[str] = ()
+
+
+def tiered_system_prompt(extra: str = "") -> str:
+    """Return the bundled main prompt of a tiered context, then the project's own instructions if it has any."""
+    main = bundled().text(_FAMILY, _VERSION, "system").removesuffix("\n")
+    extra = _scrubbed(extra, "extra", [])
+    return f"{main}\n\n{extra}" if extra else main
+
+
+def assemble_messages(context: TieredContext) -> list[Message]:
+    """Return the whole message array, the system message first, with one breakpoint a tier."""
+    notes: list[Note] = []
+    return _mark_first(_system_parts(context, notes), _conversation(context, notes))
+
+
+def compose_messages(context: TieredContext) -> Prompt:
+    """Return the same as a `Prompt`: the system message as its parts, the others as its messages."""
+    notes: list[Note] = []
+    parts = _system_parts(context, notes)
+    array = _mark_first(parts, _conversation(context, notes))
+    return Prompt(tuple(parts), messages=tuple(array[1:] if parts else array), notes=tuple(notes))
+
+
+def _mark_first(parts: list[Part], conversation: tuple[list[Message], list[Message]]) -> list[Message]:
+    """Return the array of the L0 sequence, with its breakpoint, and everything after it."""
+    first, rest = conversation
+    if parts:
+        first = [{"role": "system", "content": "".join([part.text for part in parts])}, *first]
+    mark_last(first)
+    return first + rest
+
+
+def _conversation(context: TieredContext, notes: list[Note]) -> tuple[list[Message], list[Message]]:
+    """Return the messages of L0, not yet marked, and those after it."""
+    if unknown := sorted(set(context.tiers) - set(TIERS), key=repr):
+        raise MessageError(f"unknown tier {unknown[0]!r}; the tiers are {', '.join(TIERS)}")
+    first = _copies(context.tiers["L0"].history, "tiers['L0'].history", notes) if "L0" in context.tiers else []
+    rest: list[Message] = []
+    for name in TIERS[1:]:
+        if name in context.tiers:
+            rest += _tier(name, context.tiers[name], notes)
+    if context.file_tree:
+        rest += _pair(FILE_TREE + _file_tree(context.file_tree, notes), OK)
+    if context.urls:
+        rest += _pair(URL_CONTEXT + "\n---\n".join([_url(url, notes) for url in context.urls]), OK_URLS)
+    if context.active_files:
+        rest += _pair(WORKING_FILES + _files(context.active_files, notes), OK)
+    rest += _copies(context.history, "history", notes)
+    rest.append(_current(context, notes))
+    return first, rest
+
+
+def _system_parts(context: TieredContext, notes: list[Note]) -> list[Part]:
+    """Return the parts of the L0 message, each with the empty line that stands before it."""
+    tier = context.tiers.get("L0", Tier())
+    texts = [("system_prompt", _scrubbed(context.system_prompt, "system_prompt", notes), Pace.RELEASE)]
+    entries = [text for text in (_scrubbed(context.legend, "legend", notes), *_symbols(tier, notes)) if text]
+    texts.append(("structure", STRUCTURE + "\n".join(entries) if entries else "", Pace.PROJECT))
+    texts.append(("files", REFERENCE_FILES["L0"] + _files(tier.files, notes) if tier.files else "", Pace.PROJECT))
+    parts: list[Part] = []
+    for name, text, pace in texts:
+        if text:
+            parts.append(Part(name, "\n\n" + text if parts else text, pace, f"argument:{name}"))
+    return parts
+
+
+def _tier(name: str, tier: Tier, notes: list[Note]) -> list[Message]:
+    """Return one of L1 to L3: what it shows, its part of the conversation, and a breakpoint on the last of it."""
+    sections = []
+    if symbols := _symbols(tier, notes):
+        sections.append(STRUCTURE_CONTINUED + "\n".join(symbols))
+    if tier.files:
+        sections.append(REFERENCE_FILES[name] + _files(tier.files, notes))
+    messages = _pair("\n\n".join(sections), OK) if sections else []
+    messages += _copies(tier.history, f"tiers[{name!r}].history", notes)
+    mark_last(messages)
+    return messages
+
+
+def _pair(text: str, answer: str) -> list[Message]:
+    return [{"role": "user", "content": text}, {"role": "assistant", "content": answer}]
+
+
+def _symbols(tier: Tier, notes: list[Note]) -> list[str]:
+    pairs = _by_key(tier.symbols, "key of symbols")
+    texts = [_scrubbed(text, f"symbols of {scrub(key, '', [])}", notes) for key, text in pairs]
+    return [text for text in texts if text]
+
+
+def _files(files: Mapping[str, str], notes: list[Note]) -> str:
+    """Return files by path, each as its path, a fence, its content, a fence."""
+    shown = []
+    for path, content in _by_key(files, "path"):
+        name = _line(path, "path", notes)
+        shown.append(f"{name}\n{_fenced(_scrubbed(content, name, notes))}")
+    return "\n\n".join(shown)
+
+
+def _by_key(texts: Mapping[str, str], kind: str) -> list[tuple[str, str]]:
+    """Return keys, which are text, and what they stand for, in the order of the keys."""
+    for key in texts:
+        _scrubbed(key, kind, [])
+    return sorted(texts.items())
+
+
+def _fenced(text: str) -> str:
+    """Return a text between fences that are longer than any run of backticks in it."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", text))])
+    body = text if not text or text.endswith("\n") else text + "\n"
+    return f"{fence}\n{body}{fence}"
+
+
+def _file_tree(paths: Sequence[str], notes: list[Note]) -> str:
+    if isinstance(paths, str):
+        raise MessageError("file_tree is a list of paths, not one text")
+    lines = sorted(_line(path, "path", notes) for path in paths)
+    return "\n".join([f"# File Tree ({len(lines)} files)", "", *lines])
+
+
+def _url(page: UrlContent, notes: list[Note]) -> str:
+    url = _line(page.url, "URL", notes)
+    title, content, symbols = [_scrubbed(text, url, notes) for text in (page.title, page.content, page.symbol_map)]
+    pieces = [f"## {url}"]
+    if not is_blank(title):
+        pieces.append(f"**{one_line(title, url, notes)}**")
+    if content:
+        pieces.append(content)
+    if symbols:
+        pieces += ["### Symbol Map", _fenced(symbols)]
+    return "\n\n".join(pieces)
+
+
+def _line(text: str, kind: str, notes: list[Note]) -> str:
+    """Return a text that stands on a line of its own."""
+    text = _scrubbed(text, kind, notes)
+    if not text or "\n" in text or "\r" in text:
+        problem = "has a line break" if text else "is empty"
+        raise MessageError(f"{kind} {text!r:.80} {problem}; a {kind} stands on one line")
+    return text
+
+
+def _current(context: TieredContext, notes: list[Note]) -> Message:
+    """Return the user's message: plain text, or text and images."""
+    text = _scrubbed(context.user_prompt, "user_prompt", notes)
+    if isinstance(context.images, str):
+        raise MessageError("images is a list of URLs, not one text")
+    if is_blank(text) and not context.images:
+        raise MessageError("the current prompt has neither text nor an image; set user_prompt or images")
+    if not context.images:
+        return {"role": "user", "content": text}
+    urls = [_scrubbed(url, f"images[{index}]", notes) for index, url in enumerate(context.images)]
+    if "" in urls:
+        raise MessageError(f"images[{urls.index('')}] is empty; an image is its URL")
+    blocks: list[Message] = [] if is_blank(text) else [{"type": "text", "text": text}]
+    blocks += [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    return {"role": "user", "content": blocks}
+
+
+def mark_last(messages: list[Message]) -> None:
+    """Put a breakpoint on the last text of some messages that may carry it; on none if there is none."""
+    for message in reversed(messages):
+        content = message.get("content")
+        if isinstance(content, str):
+            if is_blank(content):
+                continue
+            message["content"] = [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}]
+            return
+        for block in reversed(content or []):
+            if block.get("type") == "text" and not is_blank(block["text"]):
+                block["cache_control"] = {"type": "ephemeral"}
+                return
+
+
+def _copies(messages: Iterable[Mapping[str, object]], where: str, notes: list[Note]) -> list[Message]:
+    """Return messages that may be changed, without the marks that they carry."""
+    copies: list[Message] = []
+    for index, message in enumerate(messages):
+        place = f"{where}[{index}]"
+        if not isinstance(message, Mapping):
+            raise MessageError(f"{place}: a message is a mapping with a role and content, not {type(message).__name__}")
+        if not isinstance(message.get("role"), str):
+            raise MessageError(f"{place}: a message has a role that is text, such as user or assistant")
+        try:
+            copies.append(_copy(message, place, notes, _MARKS))
+        except RecursionError:
+            raise MessageError(f"{place}: nested too deeply") from None
+        _check_content(copies[-1].get("content"), place)
+    return copies
+
+
+def _check_content(content: object, place: str) -> None:
+    """Refuse content in which no place for a mark can be found. Beside tool calls there may be none."""
+    if not isinstance(content, str | list | None):
+        raise MessageError(f"{place}: content is text or a list of blocks, not {type(content).__name__}")
+    for index, block in enumerate(content if isinstance(content, list) else ()):
+        kind = block.get("type") if isinstance(block, dict) else None
+        if not isinstance(kind, str) or (kind == "text" and not isinstance(block.get("text"), str)):
+            raise MessageError(
+                f"{place}.content[{index}]: a block is a mapping with a type, and one of type text has a text"
+            )
+
+
+def _copy(value: object, place: str, notes: list[Note], marks: Sequence[str] = ()) -> Any:
+    """Return a value of JSON of which no container is the caller's, without these marks where a provider reads them."""
+    if isinstance(value, str):
+        return scrub(value, place, notes)
+    if value is None or isinstance(value, int | float):
+        return value
+    if isinstance(value, list | tuple):
+        return [_copy(item, place, notes, marks) for item in value]
+    if not isinstance(value, Mapping):
+        raise MessageError(f"{place}: {type(value).__name__} cannot be written as JSON")
+    return {
+        _scrubbed(key, f"{place}: a key", notes): _copy(item, place, notes, marks if key in _HOLDERS else ())
+        for key, item in value.items()
+        if key not in marks
+    }
+
+
+def _scrubbed(text: str, source: str, notes: list[Note]) -> str:
+    if not isinstance(text, str):
+        raise MessageError(f"{source} is text, not {type(text).__name__}")
+    return scrub(text, source, notes)
