@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from deepprompt.errors import DeepPromptError as DeepPromptError
     from deepprompt.errors import EncodingError as EncodingError
     from deepprompt.errors import IncludeNotFoundError as IncludeNotFoundError
+    from deepprompt.errors import MessageError as MessageError
     from deepprompt.errors import NestedTokenError as NestedTokenError
     from deepprompt.errors import PaceError as PaceError
     from deepprompt.errors import PathEscapeError as PathEscapeError
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from deepprompt.errors import ToolError as ToolError
     from deepprompt.errors import UnknownPartError as UnknownPartError
     from deepprompt.errors import UnresolvedTokenError as UnresolvedTokenError
+    from deepprompt.errors import UsageError as UsageError
     from deepprompt.errors import VariableError as VariableError
     from deepprompt.prompt import Note as Note
     from deepprompt.prompt import Pace as Pace
@@ -75,9 +77,23 @@ if TYPE_CHECKING:
     from deepprompt.systems.tagged import compose_tagged_prompt as compose_tagged_prompt
     from deepprompt.systems.template import AssembledPrompt as AssembledPrompt
     from deepprompt.systems.template import PromptAssembler as PromptAssembler
+    from deepprompt.systems.tiers import Tier as Tier
+    from deepprompt.systems.tiers import TieredContext as TieredContext
+    from deepprompt.systems.tiers import UrlContent as UrlContent
+    from deepprompt.systems.tiers import assemble_messages as assemble_messages
+    from deepprompt.systems.tiers import compose_messages as compose_messages
+    from deepprompt.systems.tiers import tiered_system_prompt as tiered_system_prompt
     from deepprompt.systems.toolset import tool_definitions as tool_definitions
     from deepprompt.tools import Fingerprint as Fingerprint
     from deepprompt.tools import fingerprint as fingerprint
+    from deepprompt.wire.facts import Facts as Facts
+    from deepprompt.wire.facts import bundled_facts as bundled_facts
+    from deepprompt.wire.facts import load_facts as load_facts
+    from deepprompt.wire.request import Request as Request
+    from deepprompt.wire.request import build_cached_content as build_cached_content
+    from deepprompt.wire.request import build_request as build_request
+    from deepprompt.wire.usage import Usage as Usage
+    from deepprompt.wire.usage import read_usage as read_usage
 
 _MODULES = {
     "AgentConfig": "deepprompt.systems.tagged",
@@ -92,11 +108,13 @@ _MODULES = {
     "DYNAMIC_CONTEXT_BOUNDARY": "deepprompt.systems.builder",
     "DeepPromptError": "deepprompt.errors",
     "EncodingError": "deepprompt.errors",
+    "Facts": "deepprompt.wire.facts",
     "Fingerprint": "deepprompt.tools",
     "GitSnapshot": "deepprompt.sources.git",
     "IncludeNotFoundError": "deepprompt.errors",
     "InstructionFile": "deepprompt.sources.instructions",
     "McpServer": "deepprompt.systems.preset",
+    "MessageError": "deepprompt.errors",
     "NestedTokenError": "deepprompt.errors",
     "Note": "deepprompt.prompt",
     "Pace": "deepprompt.prompt",
@@ -109,6 +127,7 @@ _MODULES = {
     "PromptAssemblyConfig": "deepprompt.systems.preset",
     "PromptAssemblyError": "deepprompt.errors",
     "PromptVars": "deepprompt.systems.preset",
+    "Request": "deepprompt.wire.request",
     "Responsibility": "deepprompt.systems.tagged",
     "SkillError": "deepprompt.errors",
     "SkillStore": "deepprompt.sources.skills",
@@ -118,16 +137,26 @@ _MODULES = {
     "SystemPromptConfig": "deepprompt.systems.preset",
     "Task": "deepprompt.systems.tagged",
     "TaskStep": "deepprompt.systems.tagged",
+    "Tier": "deepprompt.systems.tiers",
+    "TieredContext": "deepprompt.systems.tiers",
     "ToolError": "deepprompt.errors",
     "UnknownPartError": "deepprompt.errors",
     "UnresolvedTokenError": "deepprompt.errors",
+    "UrlContent": "deepprompt.systems.tiers",
+    "Usage": "deepprompt.wire.usage",
+    "UsageError": "deepprompt.errors",
     "VariableError": "deepprompt.errors",
     "agent_names": "deepprompt.systems.agents",
     "agent_prompt": "deepprompt.systems.agents",
+    "assemble_messages": "deepprompt.systems.tiers",
     "assemble_subagent_prompt": "deepprompt.systems.agents",
     "assemble_system_prompt": "deepprompt.systems.preset",
+    "build_cached_content": "deepprompt.wire.request",
+    "build_request": "deepprompt.wire.request",
     "build_system_prompt": "deepprompt.systems.tagged",
     "bundled": "deepprompt.catalog",
+    "bundled_facts": "deepprompt.wire.facts",
+    "compose_messages": "deepprompt.systems.tiers",
     "compose_subagent_prompt": "deepprompt.systems.agents",
     "compose_system_prompt": "deepprompt.systems.preset",
     "compose_tagged_prompt": "deepprompt.systems.tagged",
@@ -138,13 +167,16 @@ _MODULES = {
     "from_package": "deepprompt.catalog",
     "inject_recalled": "deepprompt.systems.builder",
     "load_claude_md": "deepprompt.sources.claude_md",
+    "load_facts": "deepprompt.wire.facts",
     "load_instruction_files": "deepprompt.sources.instructions",
     "load_skills": "deepprompt.sources.skills",
     "read_git": "deepprompt.sources.git",
     "read_log": "deepprompt.audit",
+    "read_usage": "deepprompt.wire.usage",
     "reminder": "deepprompt.systems.agents",
     "reminder_names": "deepprompt.systems.agents",
     "render_project_context": "deepprompt.sources.project",
+    "tiered_system_prompt": "deepprompt.systems.tiers",
     "tool_definitions": "deepprompt.systems.toolset",
 }
 

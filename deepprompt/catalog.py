@@ -124,9 +124,12 @@ class Catalog:
 
     def names(self, family: str, version: str) -> list[str]:
         """Return the names of all parts of a version, sorted."""
+        return [name.removesuffix(SUFFIX) for name in self.files(family, version) if name.endswith(SUFFIX)]
+
+    def files(self, family: str, version: str) -> list[str]:
+        """Return the names of all files of a version, sorted: its parts, its tables, its data."""
         folder = f"{family}/{version}/"
-        names = [path.removeprefix(folder) for path in self._paths if path.startswith(folder)]
-        return [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
+        return [path.removeprefix(folder) for path in self._paths if path.startswith(folder)]
 
     def has(self, family: str, version: str, file: str) -> bool:
         """Whether a version has a file."""

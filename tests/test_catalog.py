@@ -81,7 +81,7 @@ class TestBundled:
 
     def test_families(self) -> None:
         """The bundled catalogue has the families of all systems."""
-        assert bundled().families() == ["base", "claude_code", "tagged"]
+        assert bundled().families() == ["base", "claude_code", "providers", "tagged", "tiers"]
         assert bundled().versions("claude_code") == ["2.1.37"]
         assert bundled().versions("base") == ["1.0.0"]
 
@@ -520,7 +520,10 @@ class TestText:
         """A part of a family that there is not is an error that lists the families."""
         with pytest.raises(UnknownPartError) as caught:
             bundled().text("nobody", "1.0.0", "one")
-        assert str(caught.value) == "deepprompt has no nobody/1.0.0/one.md; families: base, claude_code, tagged"
+        assert (
+            str(caught.value)
+            == "deepprompt has no nobody/1.0.0/one.md; families: base, claude_code, providers, tagged, tiers"
+        )
 
     def test_no_families(self, tmp_path: Path) -> None:
         """In an empty folder the error about a part says that there are no families."""

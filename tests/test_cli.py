@@ -55,7 +55,8 @@ def is_one_line(said: bytes) -> bool:
     )
 
 
-FAMILIES = "base, claude_code, tagged"
+FAMILIES = "base, claude_code, providers, tagged, tiers"
+VERSIONS = "base 1.0.0\nclaude_code 2.1.37\nproviders 2026.11.15\ntagged 1.0.0\ntiers 1.0.0\n"
 
 
 class TestHelp:
@@ -171,11 +172,11 @@ class TestUsage:
     def test_returns_its_exit_code(self, capsys: pytest.CaptureFixture[str]) -> None:
         """`main` takes the arguments of the process where none are given, and returns 0 when all is fine."""
         assert main(["versions"]) == 0
-        assert capsys.readouterr().out == "base 1.0.0\nclaude_code 2.1.37\ntagged 1.0.0\n"
+        assert capsys.readouterr().out == VERSIONS
 
     def test_process_arguments(self, tmp_path: Path) -> None:
         """The module is run with the arguments of the process."""
-        assert run("versions", cwd=tmp_path).stdout == b"base 1.0.0\nclaude_code 2.1.37\ntagged 1.0.0\n"
+        assert run("versions", cwd=tmp_path).stdout == VERSIONS.encode()
 
     def test_console_script(self, tmp_path: Path) -> None:
         """The installed script is the same command line."""
@@ -183,7 +184,7 @@ class TestUsage:
         if not script.exists():
             pytest.skip("the package is not installed here")
         ran = subprocess.run([script, "versions"], cwd=tmp_path, capture_output=True)
-        assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"base 1.0.0\nclaude_code 2.1.37\ntagged 1.0.0\n", b"")
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, VERSIONS.encode(), b"")
 
     @pytest.mark.parametrize("value", ["versions", "diff"])
     def test_value_that_is_a_command(self, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,7 +221,7 @@ class TestBadInput:
             (("diff", "base@1.0.0", "base@2"), "deepprompt: no version of base is 2; there are: 1.0.0"),
             (
                 ("diff", "base", "other"),
-                "deepprompt: deepprompt has no family 'other'; there are: base, claude_code, tagged",
+                f"deepprompt: deepprompt has no family 'other'; there are: {FAMILIES}",
             ),
         ],
     )

@@ -143,6 +143,26 @@ def test_last_newline(parts: Path, capsysbinary: CaptureBytes) -> None:
     )
 
 
+def test_files_of_a_family_without_parts(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+    """Versions that have no parts, such as those of the facts, are compared file by file."""
+    for version, text in (("2026.1.1", "{}\n"), ("2027.1.1", '{"as_of": "2027"}\n')):
+        (tmp_path / "facts" / version).mkdir(parents=True)
+        (tmp_path / "facts" / version / "facts.json").write_text(text)
+        (tmp_path / "facts" / version / "same.json").write_text("[]\n")
+    found = differ(capsysbinary, tmp_path, "facts@2026.1.1", "facts")
+    assert found == (
+        "facts.json: changed, +4 tokens\n--- old/facts.json\n+++ new/facts.json\n@@ -1,2 +1,2 @@\n"
+        '-{}\n+{"as_of": "2027"}\n \n1 of 2 parts changed, +4 tokens in all (estimated)\n'
+    )
+
+
+@pytest.mark.parametrize("family", ["providers", "tiers"])
+def test_bundled_families(family: str, capsysbinary: CaptureBytes) -> None:
+    """Every bundled family can be compared, one that has facts for parts too."""
+    assert main(["diff", family, family]) == 0
+    assert capsysbinary.readouterr().out.startswith(b"0 of ")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -149,6 +149,7 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_family_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A version alone is no part, and the error lists what is near."""
+    """A version alone is no part, and the error lists the parts that it has."""
     assert main(["diff", "base@1.0.0", "--parts", str(tmp_path)]) == 1
-    assert capsys.readouterr().err == ("deepprompt: no part named 'base'; there are: claude_code/tools/Bash\n")
+    parts = "base/identity, base/skills_help, base/style, base/tools"
+    assert capsys.readouterr().err == f"deepprompt: no part named 'base'; there are: {parts}\n"

@@ -78,7 +78,12 @@ def test_bundled(capsysbinary: CaptureBytes) -> None:
     rows: Any = json.loads(said(capsysbinary, "--json"))
     expected = [
         (family, version, part)
-        for family, version in (("base", "1.0.0"), ("claude_code", "2.1.37"), ("tagged", "1.0.0"))
+        for family, version in (
+            ("base", "1.0.0"),
+            ("claude_code", "2.1.37"),
+            ("tagged", "1.0.0"),
+            ("tiers", "1.0.0"),
+        )
         for part in bundled().names(family, version)
     ]
     assert sorted((row["family"], row["version"], row["part"]) for row in rows) == sorted(expected)
@@ -115,7 +120,7 @@ def test_a_folder_of_overrides(tmp_path: Path, capsysbinary: CaptureBytes) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nope"], "deepprompt has no family 'nope'; there are: base, claude_code, tagged"),
+        (["nope"], "deepprompt has no family 'nope'; there are: base, claude_code, providers, tagged, tiers"),
         (["base@9"], "no version of base is 9; there are: 1.0.0"),
         (["@"], "cannot read '@'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
         (["--parts", "/nowhere"], "no folder of parts at '/nowhere'"),
@@ -125,6 +130,22 @@ def test_unknown(arguments: list[str], message: str, capsysbinary: CaptureBytes)
     """What there is not is an error of one line that says what there is."""
     assert main(["parts", *arguments]) == 1
     assert capsysbinary.readouterr() == (b"", f"deepprompt: {message}\n".encode())
+
+
+def test_a_family_without_parts(capsysbinary: CaptureBytes) -> None:
+    """A family that has files and no parts is an error that says how to see the files."""
+    assert main(["parts", "providers"]) == 1
+    said = "providers 2026.11.15 has no prompt parts, only files; print one with 'deepprompt show providers/facts.json'"
+    assert capsysbinary.readouterr() == (b"", f"deepprompt: {said}\n".encode())
+
+
+def test_a_folder_with_a_family_without_parts(parts: Path, capsysbinary: CaptureBytes) -> None:
+    """Beside families that have parts, one that has none is passed over."""
+    (parts / "data/1.0").mkdir(parents=True)
+    (parts / "data/1.0/facts.json").write_text("{}")
+    assert said(capsysbinary, "--parts", str(parts)) == TABLE
+    assert main(["parts", "data", "--parts", str(parts)]) == 1
+    assert b"data 1.0 has no prompt parts, only files; " in capsysbinary.readouterr().err
 
 
 def test_empty_folder(tmp_path: Path, capsysbinary: CaptureBytes) -> None:

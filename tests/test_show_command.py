@@ -42,6 +42,24 @@ def test_text(ask: str, path: str, capsysbinary: CaptureBytes) -> None:
     assert capsysbinary.readouterr() == (bundled().text(family, version, part).encode(), b"")
 
 
+@pytest.mark.parametrize(
+    ("ask", "path"),
+    [
+        ("providers/facts.json", "providers/2026.11.15/facts.json"),
+        ("facts.json", "providers/2026.11.15/facts.json"),
+        ("providers/facts.json@2026.11.15", "providers/2026.11.15/facts.json"),
+        ("tiers/preset.table", "tiers/1.0.0/preset.table"),
+        ("tools/Bash.json", f"{FOLDER}/tools/Bash.json"),
+        ("tiers/commit.md", "tiers/1.0.0/commit.md"),
+        ("commit", "tiers/1.0.0/commit.md"),
+    ],
+)
+def test_file(ask: str, path: str, capsysbinary: CaptureBytes) -> None:
+    """What is no part, such as facts or a table, is printed byte for byte by its file's name."""
+    assert main(["show", ask]) == 0
+    assert capsysbinary.readouterr() == (bundled().file(*path.split("/", 2)).encode(), b"")
+
+
 @pytest.mark.parametrize(("ask", "text"), [("one", "new"), ("one@1.0", "old"), ("f/one@2.0", "new")])
 def test_folder(ask: str, text: str, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     """Parts of a folder are shown in the newest version, or the one that is asked for."""
@@ -56,6 +74,15 @@ def test_folder(ask: str, text: str, tmp_path: Path, capsysbinary: CaptureBytes)
         ("globb", "no part named 'globb'; there are: claude_code/glob, claude_code/tools/Glob"),
         ("tools/bash", "no part named 'tools/bash'; there are: claude_code/tools/Bash"),
         ("base/tool@1.0.0", "no part named 'base/tool'; there are: base/tools, claude_code/todo"),
+        ("facts", "no part named 'facts'; there are: providers/facts.json"),
+        ("providers", "no part named 'providers'; there are: providers/facts.json"),
+        ("tagged", "no part named 'tagged'; there are: tagged/background, tagged/storage, tagged/telegram"),
+        ("providers/facts.json@1", "no version '1' of 'providers/facts.json'; providers has: 2026.11.15"),
+        (
+            "preset.table",
+            "'preset.table' is several parts: base/preset.table, claude_code/preset.table, tagged/preset.table, "
+            "tiers/preset.table",
+        ),
     ],
 )  # fmt: skip
 def test_unknown(ask: str, message: str, capsysbinary: CaptureBytes) -> None:
@@ -103,6 +130,13 @@ class TestOverride:
         assert capsysbinary.readouterr() == (b"", b"")
         found = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
         assert found == {f"mine/{FOLDER}/glob.md": GLOB, f"mine/{FOLDER}/overrides.table": RECORD}
+
+    def test_no_part(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+        """A file that is no part cannot be overridden, and nothing is written."""
+        assert main(["show", "providers/facts.json", "--override-in", str(tmp_path)]) == 1
+        message = b"deepprompt: providers/facts.json is no prompt part: only a part can have an override\n"
+        assert capsysbinary.readouterr() == (b"", message)
+        assert list(tmp_path.iterdir()) == []
 
     def test_second(self, tmp_path: Path) -> None:
         """A second override is recorded below the first, and what was in the table stays."""

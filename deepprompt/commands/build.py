@@ -7,7 +7,7 @@ import dataclasses
 
 from deepprompt.catalog import bundled
 from deepprompt.checks.tokens import estimate_tokens
-from deepprompt.commands import build_agent, build_folder, build_preset
+from deepprompt.commands import build_agent, build_folder, build_preset, build_request
 from deepprompt.commands.options import given, own_part, set_options
 from deepprompt.commands.output import say_notes, write, write_json
 from deepprompt.prompt import Prompt, sha256_hex
@@ -23,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     build_folder.add_options(parser)
     build_preset.add_options(parser)
     build_agent.add_options(parser)
+    build_request.add_options(parser)
     out = parser.add_argument_group("what to print")
     out.add_argument("--prefix-only", action="store_true", help="only the static prefix, up to the boundary")
     out.add_argument("--json", action="store_true", help="text, parts, hashes and notes as JSON")
@@ -37,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Build the prompt and print it."""
+    build_request.check(options)
     if options.custom_file and (options.append or options.append_file):
         options.usage_error("--custom-file is printed as it is: --append and --append-file cannot add to it")
     family, _ = bundled().resolve(resolve_preset(options.preset)) if options.preset else ("base", "")
@@ -66,6 +68,8 @@ def run(options: argparse.Namespace) -> int:
         prompt = build_folder.compose(options)
     if options.prefix_only:
         prompt = dataclasses.replace(prompt, parts=prompt.static_parts)
+    if options.to:
+        return build_request.run(options, prompt)
     if not options.quiet and not options.json:
         say_notes(prompt.notes)
     if options.json:

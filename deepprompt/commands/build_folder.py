@@ -26,6 +26,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--home", metavar="DIR", help="the user's folder, searched second (default: yours; '' searches none)"
     )
+    where.add_argument(
+        "--root",
+        metavar="DIR",
+        type=given,
+        help="look for the repository no higher than this folder (default: no limit)",
+    )
     where.add_argument("--no-git", action="store_true", help="leave out branch, status and diff")
     where.add_argument("--no-project", action="store_true", help="leave out everything after the boundary")
     base = parser.add_argument_group("what it is made of")
@@ -68,7 +74,7 @@ def compose(options: argparse.Namespace) -> Prompt:
     home = os.path.abspath(home) if home else ""
     notes: list[Note] = []
     skills = load_skills(cwd, home)
-    project, git_notes = (None, ()) if options.no_project else _project(cwd, options.no_git)
+    project, git_notes = (None, ()) if options.no_project else _project(cwd, options)
     builder = SystemPromptBuilder(
         base_parts=own_part("base", options.base_file) if options.base_file else _base_parts(options),
         instructions=load_instruction_files(cwd, home),
@@ -80,13 +86,13 @@ def compose(options: argparse.Namespace) -> Prompt:
     return dataclasses.replace(prompt, notes=(*prompt.notes, *notes, *skills.notes, *git_notes))
 
 
-def _project(cwd: str, no_git: bool) -> tuple[ProjectContext, tuple[Note, ...]]:
+def _project(cwd: str, options: argparse.Namespace) -> tuple[ProjectContext, tuple[Note, ...]]:
     project = discover_project_context(cwd)
-    if no_git:
+    if options.no_git:
         return project, ()
     from deepprompt.sources.git import read_git
 
-    git = read_git(cwd)
+    git = read_git(cwd, root=options.root)
     project = dataclasses.replace(project, active_branch=git.active_branch, git_status=git.status, git_diff=git.diff)
     return project, git.notes
 

@@ -81,20 +81,22 @@ def _unified(before: str, after: str, old: str, new: str) -> str:
 
 
 class _Version:
-    """One version's parts: their texts in order, and what its table says of each."""
+    """One version's parts: their texts in order, and what its table says of each. Without parts: its files."""
 
     def __init__(self, catalog: Catalog, family: str, version: str) -> None:
-        self.rows = {row.part: row for row in catalog.table(family, version)}
+        files = [] if catalog.names(family, version) else catalog.files(family, version)
+        self.rows = {} if files else {row.part: row for row in catalog.table(family, version)}
         self.texts = {part: catalog.text(family, version, part) for part in self.rows}
+        self.texts |= {file: catalog.file(family, version, file) for file in files}
 
 
 def _change(name: str, old: _Version, new: _Version) -> dict[str, str | int] | None:
     before, after = old.texts.get(name), new.texts.get(name)
-    if before == after and old.rows[name] == new.rows[name]:
+    was, now = old.rows.get(name), new.rows.get(name)
+    if before == after and was == now:
         return None
     kind = "added" if before is None else "removed" if after is None else "changed"
-    if before == after:
-        was, now = old.rows[name], new.rows[name]
+    if before == after and was and now:
         kind = f"{was.pace.name.lower()} {was.condition} -> {now.pace.name.lower()} {now.condition}"
     before, after = before or "", after or ""
     return {

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.files import from_system
+from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import one_line, reveal
 
 
@@ -67,8 +68,8 @@ def write_json(value: object, path: str = "") -> None:
 
 
 def say(message: str) -> None:
-    """Print one line to standard error, with nothing in it that a terminal would obey."""
-    line = one_line(reveal(from_system(message, "", []), "", []), "", [])
+    """Print one line to standard error, with no key in it and nothing that a terminal would obey."""
+    line = one_line(reveal(redact(from_system(message, "", []), "", []), "", []), "", [])
     if sys.stderr is not None:
         with suppress(OSError):  # a full disk behind it is no reason to lose the result
             print("deepprompt:", line.encode(errors="backslashreplace").decode(), file=sys.stderr, flush=True)

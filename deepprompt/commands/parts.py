@@ -23,6 +23,10 @@ def run(options: argparse.Namespace) -> int:
     catalog = from_folder(options.parts) if options.parts else bundled()
     asks = [options.ask] if options.ask else catalog.families()
     rows = [row for ask in asks for row in _rows(catalog, *catalog.resolve(ask))]
+    if not rows and options.ask:
+        family, version = catalog.resolve(options.ask)
+        files = ", ".join(f"'deepprompt show {family}/{name}'" for name in catalog.files(family, version))
+        raise AssetError(f"{family} {version} has no prompt parts, only files; print one with {files}")
     if not rows:
         raise AssetError(f"{options.parts}: no parts here; they would be FAMILY/VERSION/PART.md")
     if options.json:

@@ -1,4 +1,4 @@
-"""`deepprompt show`: the exact text of one prompt part, and the start of an override of it."""
+"""`deepprompt show`: the exact text of one prompt part or other file, and the start of an override of a part."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from deepprompt.systems.overrides import TABLE
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `show`."""
     parser.add_argument(
-        "part", metavar="PART[@VERSION]", help="a part as 'deepprompt parts' names it, such as glob or base/tools"
+        "part",
+        metavar="PART[@VERSION]",
+        help="a part as 'deepprompt parts' names it, such as glob or base/tools; or a file: providers/facts.json",
     )
     parser.add_argument("--parts", type=given, metavar="DIR", help="look into a folder, not into the bundled parts")
     parser.add_argument(
@@ -30,17 +32,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the part, or copy it."""
     catalog = from_folder(options.parts) if options.parts else bundled()
-    family, version, part = find_part(catalog, options.part)
-    text = catalog.text(family, version, part)
     if options.override_in:
-        _start_override(options.override_in, family, version, part, text)
+        family, version, part = find_part(catalog, options.part)
+        _start_override(options.override_in, family, version, part, catalog.text(family, version, part))
     else:
-        write(text)
+        write(catalog.file(*_find_file(catalog, options.part)))
     return 0
 
 
 def find_part(catalog: Catalog, ask: str) -> tuple[str, str, str]:
     """Return family, version and name of a part that may be named with its family or without."""
+    family, version, file = _find_file(catalog, ask)
+    if not file.endswith(SUFFIX):
+        raise UnknownPartError(f"{family}/{file} is no prompt part: only a part can have an override")
+    return family, version, file.removesuffix(SUFFIX)
+
+
+def _find_file(catalog: Catalog, ask: str) -> tuple[str, str, str]:
+    """Return family, version and name of a file: a part is named without its suffix, or with it."""
     name, at, version = ask.partition("@")
     found = []
     every = []
@@ -49,33 +58,37 @@ def find_part(catalog: Catalog, ask: str) -> tuple[str, str, str]:
             _, known = catalog.resolve(f"{family}{at}{version}")
         except UnknownPartError:
             continue
-        names = catalog.names(family, known)
-        every += [f"{family}/{part}" for part in names]
-        found += [(family, known, part) for part in names if name in (part, f"{family}/{part}")]
+        files = catalog.files(family, known)
+        every += _offered(family, files, name)
+        found += [(family, known, file) for file in files if name in _called(family, file)]
     if len(found) == 1:
         return found[0]
     if found:
-        raise UnknownPartError(
-            f"{name!r} is several parts: {', '.join(f'{family}/{part}' for family, _, part in found)}"
-        )
+        several = ", ".join(f"{family}/{file.removesuffix(SUFFIX)}" for family, _, file in found)
+        raise UnknownPartError(f"{name!r} is several parts: {several}")
     if at:
         for family in catalog.families():
-            having = [known for known in catalog.versions(family) if name in _both_names(catalog, family, known)]
+            having = [known for known in catalog.versions(family)
+                      if any(name in _called(family, file) for file in catalog.files(family, known))]  # fmt: skip
             if having:
                 raise UnknownPartError(f"no version {version!r} of {name!r}; {family} has: {', '.join(having)}")
-        every = [f"{family}/{part}" for family in catalog.families() for part in _newest(catalog, family)]
+        every = [part for family in catalog.families()
+                 for part in _offered(family, catalog.files(*catalog.resolve(family)), name)]  # fmt: skip
+    if name in catalog.families():
+        every = [part for part in every if part.startswith(f"{name}/")]
     near = ", ".join(close_matches(name, every)) or "none"
     raise UnknownPartError(f"no part named {name!r}; there are: {near}")
 
 
-def _newest(catalog: Catalog, family: str) -> list[str]:
-    return catalog.names(*catalog.resolve(family))
+def _called(family: str, file: str) -> set[str]:
+    """Return what a file may be called: by its name alone or with the family, a part without its suffix too."""
+    return {name for called in (file, file.removesuffix(SUFFIX)) for name in (called, f"{family}/{called}")}
 
 
-def _both_names(catalog: Catalog, family: str, version: str) -> set[str]:
-    """Return what parts of a version may be called: by name alone, and with the family."""
-    names = catalog.names(family, version)
-    return {*names, *(f"{family}/{name}" for name in names)}
+def _offered(family: str, files: list[str], name: str) -> list[str]:
+    """Return what somebody may have meant by a name: parts, other files only by a file's name or without parts."""
+    parts = [file for file in files if file.endswith(SUFFIX)]
+    return [f"{family}/{file.removesuffix(SUFFIX)}" for file in (parts if parts and "." not in name else files)]
 
 
 def _start_override(folder: str, family: str, version: str, part: str, text: str) -> None:
