@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from deepprompt.wire.conversation import Block, Image, Native, Text, Thinking, ToolCall, ToolResult
-from deepprompt.wire.draft import Draft, Outline, Tool, shown
+from deepprompt.wire.blocks import Block, Image, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.wire.draft import Draft, shown
+from deepprompt.wire.outline import Outline, Tool
 
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
             body["system"].append(written)
             draft.spot(f"system[{number}]", block, _marking(written))
     body["messages"] = []
-    for number, message in enumerate(draft.turns(outline.messages, signed=True)):
+    for number, message in enumerate(draft.turns(outline.messages, signed=True, continued=outline.continued)):
         content = []
         for place, part in enumerate(message.blocks):
             written = _write(part, f"{message.place}.content[{place}]", draft)

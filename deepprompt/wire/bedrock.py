@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from deepprompt.errors import MessageError
-from deepprompt.wire.conversation import Block, Image, Text, Thinking, ToolCall, ToolResult
-from deepprompt.wire.draft import Draft, Outline, Tool, shown
+from deepprompt.wire.blocks import Block, Image, Text, Thinking, ToolCall, ToolResult
+from deepprompt.wire.draft import Draft, shown
+from deepprompt.wire.outline import Outline, Tool
 
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
         for number, (block, written) in enumerate(zip(outline.system, list(body["system"]), strict=True)):
             draft.spot(f"system[{number}]", block, _marking(body["system"], written))
     body["messages"] = []
-    for message in draft.turns(outline.messages, signed=True):
+    for message in draft.turns(outline.messages, signed=True, continued=outline.continued):
         if not body["messages"] or body["messages"][-1]["role"] != message.role:
             body["messages"].append({"role": message.role, "content": []})
         content: list[dict[str, Any]] = body["messages"][-1]["content"]  # neighbours of one role are one message

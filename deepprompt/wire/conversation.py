@@ -1,4 +1,4 @@
-"""A conversation in neutral values: what every provider's request is written from.
+"""Read a conversation into neutral values.
 
 Messages are taken as OpenAI's Chat Completions or Anthropic's Messages write them, mixed if need be: texts, images,
 tool calls with their results, thinking. What no provider would take is refused here, by place; what only some
@@ -10,126 +10,37 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
 from deepprompt.sources.text import scrub
+from deepprompt.wire.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 
 _TEXT_TYPES = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+_MARKS = ("cache_control", "prompt_cache_breakpoint")
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text."""
+def read_messages(
+    messages: Iterable[Mapping[str, object]],
+    notes: list[Note],
+    *,
+    start: int = 0,
+    taken: dict[str, int] | None = None,
+    unfinished: bool = False,
+) -> list[Message]:
+    """Return messages as neutral values, tool results beside their calls, or say which one cannot be sent and why.
 
-    text: str
-    mark: str | None = None
-    """The lifetime that the caller's own mark asks for, "" for the provider's default, None without a mark."""
-    kind = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """An image, by its address or as base64."""
-
-    url: str = ""
-    media_type: str = ""
-    data: str = ""
-    mark: str | None = None
-    kind = "image"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A call of a tool by the model. `arguments` is JSON text; `signature` is Gemini's, which must come back."""
-
-    id: str
-    name: str
-    arguments: str
-    signature: str = ""
-    mark: str | None = None
-    kind = "tool_use"
-
-    def input(self, place: str) -> dict[str, Any]:
-        """Return the arguments as an object."""
-        try:
-            value = json.loads(self.arguments or "{}")
-            # What json reads but no provider does: NaN, 1e999, half a character as an escape.
-            value = json.loads(scrub(json.dumps(value, ensure_ascii=False, allow_nan=False), place, []))
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            raise MessageError(f"{place}: the arguments of tool call {self.id!r} are not a JSON object")
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """What a tool call gave."""
-
-    call_id: str
-    content: tuple[Block, ...] = ()
-    is_error: bool = False
-    name: str = ""
-    mark: str | None = None
-    kind = "tool_result"
-
-
-@dataclass(frozen=True, slots=True)
-class Thinking:
-    """A model's reasoning: as text, or Anthropic's as the signed block that must come back unchanged."""
-
-    text: str = ""
-    block: Mapping[str, Any] | None = None
-    mark: str | None = None
-    kind = "thinking"
-
-
-@dataclass(frozen=True, slots=True)
-class Native:
-    """A block that only some provider knows. It is sent there as it is, and refused elsewhere."""
-
-    block: Mapping[str, Any]
-    mark: str | None = None
-
-    @property
-    def kind(self) -> str:
-        """The type that the block says it has."""
-        return str(self.block["type"])
-
-
-Block = Text | Image | ToolCall | ToolResult | Thinking | Native
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message: `system`, `user` (tool results too) or `assistant`."""
-
-    role: str
-    blocks: tuple[Block, ...]
-    index: int
-    """The place of the last of the caller's messages that it was made of."""
-
-    @property
-    def place(self) -> str:
-        """How an error names it."""
-        return f"messages[{self.index}]"
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        """Return the blocks of one kind."""
-        return [block for block in self.blocks if isinstance(block, kind)]
-
-
-def read_messages(messages: Iterable[Mapping[str, object]], notes: list[Note]) -> list[Message]:
-    """Return messages as neutral values, tool results beside their calls, or say which one cannot be sent and why."""
+    Where they go on from earlier ones, `start` is how many those are, and `taken` the ids of the calls in them.
+    `unfinished` is for a conversation whose last calls may still wait for their results.
+    """
     runs: list[list[Message]] = []
-    for index, message in enumerate(messages):
+    for index, message in enumerate(messages, start):
         try:
             new = _read(message, index, notes)
         except RecursionError:
@@ -139,7 +50,7 @@ def read_messages(messages: Iterable[Mapping[str, object]], notes: list[Note]) -
         else:
             runs.append([new])
     read = [replace(run[-1], blocks=tuple(block for message in run for block in message.blocks)) for run in runs]
-    return _with_names(read, notes)
+    return _with_names(read, {} if taken is None else taken, notes, unfinished)
 
 
 def _only_results(message: Message) -> bool:
@@ -235,7 +146,8 @@ def _block(block: object, place: str, notes: list[Note]) -> Block:
         return ToolResult(call_id, _result_content(inner, place), bool(block.get("is_error")), mark=mark)
     if kind in ("thinking", "redacted_thinking"):
         return replace(_thinking(_plain(block, place, notes), place, notes), mark=mark)
-    return Native(_plain(block, place, notes), mark)
+    plain, inner_marks = _without_marks(_plain(block, place, notes), place)
+    return Native(plain, inner_marks[-1] if mark is None and inner_marks else mark)
 
 
 def _thinking(block: dict[str, Any], place: str, notes: list[Note]) -> Thinking:
@@ -363,15 +275,34 @@ def as_dict(value: object) -> object:
 
 def _plain(block: Mapping[str, Any], place: str, notes: list[Note]) -> dict[str, Any]:
     """Return a block as plain JSON values of our own, without its mark."""
-    unmarked = {key: value for key, value in block.items() if key not in ("cache_control", "prompt_cache_breakpoint")}
+    unmarked = {key: value for key, value in block.items() if key not in _MARKS}
     plain: dict[str, Any] = json.loads(_json(unmarked, place, notes))
     return plain
 
 
-def _with_names(messages: list[Message], notes: list[Note]) -> list[Message]:
+def _without_marks(value: Any, place: str) -> tuple[Any, list[str]]:
+    """Return a block's own blocks, such as a document's, without their marks, and what those ask for.
+
+    A provider counts them like any other; here they count for the whole of the block that they stand in.
+    """
+    if isinstance(value, list):
+        items = [_without_marks(item, place) for item in value]
+        return [item for item, _ in items], [lifetime for _, lifetimes in items for lifetime in lifetimes]
+    if not isinstance(value, dict):
+        return value, []
+    mark = _mark(value, place)
+    found = [] if mark is None else [mark]
+    kept = {key: item for key, item in value.items() if key not in _MARKS}
+    for key in ("content", "source"):  # anything else is data, whatever its keys are
+        if key in kept:
+            kept[key], lifetimes = _without_marks(kept[key], place)
+            found += lifetimes
+    return kept, found
+
+
+def _with_names(messages: list[Message], taken: dict[str, int], notes: list[Note], unfinished: bool) -> list[Message]:
     """Return the messages with each result named after its call, or refuse a call or result that stands alone."""
     named: list[Message] = []
-    taken: dict[str, int] = {}
     open_calls: dict[str, ToolCall] = {}
     for message in messages:
         blocks = list(message.blocks)
@@ -384,14 +315,16 @@ def _with_names(messages: list[Message], notes: list[Note]) -> list[Message]:
                 )
             call = open_calls.pop(block.call_id)
             blocks[number] = replace(block, call_id=call.id, name=call.name)
-        _no_open_calls(open_calls, named)
+        if not (unfinished and message is messages[-1] and _only_results(message)):
+            _no_open_calls(open_calls, named)
         for number, block in enumerate(blocks):
             if isinstance(block, ToolCall):
                 if block.id in open_calls:
                     raise MessageError(f"{message.place}: two tool calls have the id {block.id!r}")
                 blocks[number] = open_calls[block.id] = replace(block, id=_unique(block.id, taken, message, notes))
         named.append(replace(message, blocks=tuple(blocks)))
-    _no_open_calls(open_calls, named)
+    if not unfinished:
+        _no_open_calls(open_calls, named)
     return named
 
 

@@ -9,61 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from deepprompt.catalog import bundled
 from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.errors import MessageError, ToolError
-from deepprompt.prompt import Note, Pace, sha256_hex
+from deepprompt.prompt import Note, sha256_hex
 from deepprompt.sources.text import is_blank
-from deepprompt.wire.conversation import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.wire.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
 from deepprompt.wire.facts import Rules
+from deepprompt.wire.outline import Outline, SystemBlock, Tool
 from deepprompt.wire.plan import Spot
 
 _NOTHING = "nothing but blank text: left out"
-
-
-@dataclass(frozen=True, slots=True)
-class SystemBlock:
-    """A stretch of the system prompt of one pace."""
-
-    text: str
-    pace: Pace
-    mark: str | None = None
-    gap: str = ""
-    """What stands before it where all become one text; the parts of a prompt bring their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool that the model may call; or, with `native`, one that only its provider knows."""
-
-    name: str
-    description: str
-    schema: dict[str, Any]
-    extra: dict[str, Any]
-    """What the definition has beside these, as the provider that it was written for takes it."""
-    native: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """A request before it is written for a provider."""
-
-    system: tuple[SystemBlock, ...]
-    tools: tuple[Tool, ...]
-    messages: tuple[Message, ...]
-    model: str
-    max_tokens: int | None = None
-    stream: bool = False
-    cache_key: str = ""
-    cached_content: str = ""
-
-    @property
-    def system_text(self) -> str:
-        """The whole system prompt."""
-        return "".join([block.gap * (number > 0) + block.text for number, block in enumerate(self.system)])
 
 
 class Draft:
@@ -94,10 +52,10 @@ class Draft:
     def turns(self, messages: tuple[Message, ...], *, signed: bool = False, continued: bool = False) -> list[Message]:
         """Return a conversation as providers want it that insist: a user first and last, nothing blank.
 
-        With `signed`, signed reasoning stays. `continued` is for a conversation whose start is cached elsewhere: it
-        may go on with the assistant.
+        With `signed`, signed reasoning stays. `continued` is for a conversation whose start is elsewhere: it may go on
+        with the assistant, or have nothing more to say.
         """
-        kept = self._with_roles(self._worded(messages, signed))
+        kept = self._with_roles(self._worded(messages, signed, continued))
         if kept and kept[0].role == "assistant" and not continued:
             opening = bundled().text("tiers", "1.0.0", "opening").removesuffix("\n")
             detail = f"the conversation starts with the assistant: {opening!r} stands before it"
@@ -114,7 +72,7 @@ class Draft:
             "message or a tool's result: append it"
         )
 
-    def _worded(self, messages: tuple[Message, ...], signed: bool) -> list[Message]:
+    def _worded(self, messages: tuple[Message, ...], signed: bool, continued: bool) -> list[Message]:
         """Return the messages that say something, without what is refused in them."""
         kept = []
         for message in messages:
@@ -129,7 +87,7 @@ class Draft:
                 blocks = blocks[: max(said, default=0)]
             if blocks:
                 kept.append(replace(message, blocks=blocks))
-        if messages and not kept:
+        if messages and not kept and not continued:
             raise self.blank(messages[-1])
         return kept
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
-from deepprompt.wire.conversation import Block, Image, Message, Text, ToolCall, ToolResult
-from deepprompt.wire.draft import Draft, Outline, Tool, plain_text
+from deepprompt.wire.blocks import Block, Image, Message, Text, ToolCall, ToolResult
+from deepprompt.wire.draft import Draft, plain_text
+from deepprompt.wire.outline import Outline, Tool
 
 _CONFIG = {"systemInstruction": "system_instruction", "tools": "tools", "cachedContent": "cached_content"}
 
@@ -31,7 +32,7 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
         body["contents"] = _contents(rest.messages, draft, continued=bool(cached.messages))
     else:
         body = _prefix(outline, draft)
-        body["contents"] = _contents(outline.messages, draft)
+        body["contents"] = _contents(outline.messages, draft, continued=outline.continued)
     if outline.max_tokens:
         body["generationConfig"] = {"maxOutputTokens": outline.max_tokens}
     return body

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from deepprompt.wire.draft import Draft, Outline
+from deepprompt.wire.draft import Draft
 from deepprompt.wire.openai import Marking, marking, write_chat
+from deepprompt.wire.outline import Outline
 
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:
@@ -24,7 +25,7 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
         # was cached; those that we tried leave it in place. As the user's it stays with each of them.
         draft.rules = replace(draft.rules, system_messages=False)
     if native or draft.rules.provider == "gemini":
-        turns = draft.turns(outline.messages, signed=native)
+        turns = draft.turns(outline.messages, signed=native, continued=outline.continued)
         outline = replace(outline, messages=tuple(turns))
     style: Marking = cache_control if native else marking
     return write_chat(outline, draft, marking=style, limit="max_tokens")

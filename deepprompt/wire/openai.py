@@ -12,8 +12,9 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
-from deepprompt.wire.conversation import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
-from deepprompt.wire.draft import Draft, Outline, Tool, plain_text, shown
+from deepprompt.wire.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.wire.draft import Draft, plain_text, shown
+from deepprompt.wire.outline import Outline, Tool
 
 Marking = Callable[[dict[str, Any]], Callable[[str], None]]
 
@@ -39,9 +40,9 @@ def write_chat(outline: Outline, draft: Draft, *, marking: Marking | None, limit
     writer.system(outline)
     for message in outline.messages:
         writer.message(message)
-    if outline.messages and not writer.messages:
+    if outline.messages and not writer.messages and not outline.continued:
         raise draft.blank(outline.messages[-1])
-    if draft.rules.provider == "deepseek" and writer.messages[-1]["role"] == "assistant":
+    if draft.rules.provider == "deepseek" and writer.messages and writer.messages[-1]["role"] == "assistant":
         raise draft.answered(outline.messages[-1])
     body["messages"] = writer.messages
     if outline.max_tokens:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deepprompt.wire.conversation import Block, Image, Message, Native, Text, ToolCall, ToolResult
-from deepprompt.wire.draft import Draft, Outline, Tool, plain_text, shown
+from deepprompt.wire.blocks import Block, Image, Message, Native, Text, ToolCall, ToolResult
+from deepprompt.wire.draft import Draft, plain_text, shown
 from deepprompt.wire.openai import image_address, marking
+from deepprompt.wire.outline import Outline, Tool
 
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
             draft.spot(f"input[0].content[{number}]", block, marking(part))
     for message in outline.messages:
         items += _items(draft.readable(message), len(items), draft)
-    if not items:
+    if not items and not outline.continued:
         raise draft.blank(outline.messages[-1])
     body["input"] = items
     if outline.max_tokens:
