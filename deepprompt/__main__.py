@@ -1,6 +1,11 @@
-"""`python -m deepprompt`."""
+"""`python -m deepprompt`: the command line."""
 
 import sys
+
+# `python -m` looks for modules in the current folder first: a stranger's json.py there would run in place of Python's.
+# What Python itself imports before this line cannot be helped from here; see docs/security.md.
+if not sys.flags.safe_path:
+    del sys.path[0]
 
 from deepprompt.cli import main
 

@@ -53,10 +53,14 @@ class AuditLog:
     ) -> None:
         if prompts not in ("inline", "by-hash"):
             raise AuditError(f"prompts is 'inline' or 'by-hash', not {prompts!r}")
-        self.path = os.path.abspath(path)
         self.prompts = prompts
-        real = os.path.join(os.path.realpath(os.path.dirname(self.path)), os.path.basename(self.path))
-        inside = bool(workspace) and real.startswith(os.path.realpath(workspace).rstrip(os.sep) + os.sep)
+        try:
+            self.path = os.path.abspath(path)
+            real = os.path.join(os.path.realpath(os.path.dirname(self.path)), os.path.basename(self.path))
+            inside = bool(workspace) and real.startswith(os.path.realpath(workspace).rstrip(os.sep) + os.sep)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise AuditError(f"{path!r} is no path for a log: {reason}") from None
         if inside and not inside_workspace:
             raise AuditError(f"{path}: the log would lie in the workspace {workspace}; say so if that is meant")
 
@@ -71,13 +75,17 @@ class AuditLog:
             line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
             with _opened(self.path) as descriptor, _locked(descriptor):
                 _append(descriptor, line)
-        except OSError as error:
-            raise AuditError(f"{self.path}: {error.strerror}; the prompt was not logged") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise AuditError(f"{self.path}: {reason}; the prompt was not logged") from None
 
     def _store(self, assembled: AssembledPrompt) -> None:
         """Keep a text under its hash, complete or not at all."""
         folder = prompts_folder(self.path)
         os.makedirs(folder, mode=0o700, exist_ok=True)
+        status = os.lstat(folder)
+        if stat.S_ISLNK(status.st_mode) or not _is_ours(status):
+            raise AuditError(f"{folder}: texts are stored in a folder of your own, not through a link")
         path = os.path.join(folder, f"{assembled.content_hash}.txt")
         if os.path.exists(path):
             return
@@ -106,14 +114,17 @@ def _opened(path: str) -> Iterator[int]:
     descriptor = os.open(path, flags, 0o600)
     try:
         status = os.fstat(descriptor)
-        ours = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1 or not ours:
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1 or not _is_ours(status):
             raise AuditError(f"{path}: a log is a regular file of your own, with one name")
         if hasattr(os, "fchmod") and stat.S_IMODE(status.st_mode) & 0o077:
             os.fchmod(descriptor, 0o600)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
 
 
 @contextmanager

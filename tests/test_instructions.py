@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from layout import lay_out
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
@@ -363,3 +364,17 @@ def test_any_bytes_load_within_the_limit(tmp_path_factory: pytest.TempPathFactor
     for file in load_instruction_files(cwd):
         assert len(file.content.encode()) <= FILE_LIMIT + len(TRUNCATION_MARKER)
         assert "\r" not in file.content
+
+
+def test_portable_paths(tmp_path: Path) -> None:
+    """With `portable` a file is shown by its path in the project, or after `~/`: alike on every machine."""
+    lay_out(tmp_path, {"here/AGENTS.md": "a", "home/.deepseek/instructions.md": "b", "home/DEEPSEEK.md": "c"})
+    lay_out(tmp_path, {"there/AGENTS.md": "a", "there/CLAUDE.md": "x"})
+    found = load_instruction_files(tmp_path / "here", tmp_path / "home", portable=True)
+    assert [(file.path, file.content) for file in found] == [
+        ("AGENTS.md", "a"),
+        ("~/DEEPSEEK.md", "c"),
+        ("~/.deepseek/instructions.md", "b"),
+    ]
+    assert load_instruction_files(tmp_path / "there", tmp_path / "home", portable=True) == found
+    assert str(tmp_path) not in str(found.notes)

@@ -176,3 +176,41 @@ def test_around_a_boundary_the_halves_make_the_text(before: str, after: int) -> 
     """The boundary belongs to neither half."""
     made = prompt("".join(sorted(before, reverse=True)) + "|" + "T" * after)
     assert made.static_prefix + "|" + made.dynamic_suffix == made.text
+
+
+def test_digests_are_by_origin() -> None:
+    """Each origin has one SHA-256, of what its parts say together, in the order of the prompt."""
+    made = Prompt(
+        (
+            Part("a", "one", R, "deepprompt"),
+            Part("b", "two", P, "file:/AGENTS.md"),
+            Part("c", "three", P, "deepprompt"),
+            Part("d", "", T, "project"),
+        )
+    )
+    assert list(made.digests.items()) == [
+        ("deepprompt", sha256_hex("onethree")),
+        ("file:/AGENTS.md", sha256_hex("two")),
+        ("project", hashlib.sha256().hexdigest()),
+    ]
+    assert Prompt(()).digests == {}
+
+
+def test_a_digest_changes_with_its_source_alone() -> None:
+    """A host can tell which source changed, and ask again; where a part stands, or what it is called, is no change."""
+    parts = (Part("a", "one", R, "x"), Part("b", "two", P, "y"), Part("c", "three", P, "z"))
+    before = Prompt(parts).digests
+    after = Prompt((parts[0], dataclasses.replace(parts[1], text="two!"), parts[2])).digests
+    assert {origin for origin in before if before[origin] != after[origin]} == {"y"}
+    assert Prompt((parts[0], parts[2], dataclasses.replace(parts[1], name="renamed"))).digests == before
+
+
+@settings(deadline=None, max_examples=50, database=None)
+@given(st.lists(st.tuples(st.sampled_from("xyz"), st.text(max_size=5)), max_size=8))
+def test_digests_hold_all_of_the_text(parts: list[tuple[str, str]]) -> None:
+    """Every part counts for its origin and for no other, however often an origin comes back."""
+    made = Prompt(tuple(Part("p", text, R, origin) for origin, text in parts))
+    origins = dict.fromkeys(origin for origin, _ in parts)
+    texts = {origin: "".join(text for other, text in parts if other == origin) for origin in origins}
+    assert made.digests == {origin: sha256_hex(text) for origin, text in texts.items()}
+    assert list(made.digests) == list(origins)

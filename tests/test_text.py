@@ -17,11 +17,14 @@ from deepprompt.sources.text import (
     decode,
     drop_hidden,
     escape_boundary,
+    escape_roles,
     escape_tags,
     is_blank,
+    neutralise,
     one_line,
     reveal,
     scrub,
+    shorten,
     trim,
     unify_line_ends,
 )
@@ -160,6 +163,9 @@ LOOK_ALIKES = {
     "full-width-lower-case": ("＝＝＝ ｄｙｎａｍｉｃ ｃｏｎｔｅｘｔ", 0),
     "full-width-blanks": ("＝＝＝\u3000ＤＹＮＡＭＩＣ\u3000ＣＯＮＴＥＸＴ", 0),
     "small-equals": ("﹦﹦﹦ DYNAMIC CONTEXT", 0),
+    "mathematical": ("=== 𝐃𝐘𝐍𝐀𝐌𝐈𝐂 𝙲𝙾𝙽𝚃𝙴𝚇𝚃", 0),
+    "circled": ("=== ⒹⓎⓃⒶⓂⒾⒸ ⓒⓞⓝⓣⓔⓧⓣ", 0),
+    "far-apart": (f"==={' ' * 50}DYNAMIC{chr(0x200B) * 50}CONTEXT", 0),
     "zwsp": ("=\u200b== DY\u200bNAMIC CON\u2060TEXT", 0),
     "spread-out": ("= = = D Y N A M I C C O N T E X T", 0),
     "four-equals": ("==== DYNAMIC CONTEXT", 1),
@@ -207,6 +213,8 @@ FUNCTIONS: dict[str, Callable[[str], str]] = {
     "drop_hidden": drop_hidden,
     "scrub": lambda text: scrub(text, "s", []),
     "escape_boundary": lambda text: escape_boundary(text, "s", []),
+    "escape_roles": lambda text: escape_roles(text, "s", []),
+    "neutralise": lambda text: neutralise(text, "s", []),
     "one_line": lambda text: one_line(text, "s", []),
     "trim": trim,
 }
@@ -236,6 +244,9 @@ TAGGED = {
     "long-s": ("<\u017fecret>", "&lt;\u017fecret>"),
     "wide-letters": ("<ｔＡｇ>", "&lt;ｔＡｇ>"),
     "wide-hyphen": ("<other－one>", "&lt;other－one>"),
+    "mathematical-letters": ("<𝐭𝒶𝕘>", "&lt;𝐭𝒶𝕘>"),
+    "circled-letters": ("<ⓣⒶⓖ>", "&lt;ⓣⒶⓖ>"),
+    "superscripts": ("</ᵗᵃᵍ>", "&lt;/ᵗᵃᵍ>"),
     "wide-bracket": ("＜tag＞", "&#xFF1C;tag＞"),
     "small-bracket": ("﹤tag﹥", "&#xFE64;tag﹥"),
     "wide-slash": ("<／tag>", "&lt;／tag>"),
@@ -249,6 +260,93 @@ TAGGED = {
 }
 
 UNTAGGED = ["", "tag", "tag>", "< other", "<ta>", "<a tag>", "a < b", "&lt;tag>", "＜b", "<t\na\ng>", "<!tag>", "/tag>"]
+
+# What a chat template could take for the end of a turn or for another speaker, and what is written.
+ROLES = {
+    "chatml-start": ("<|im_start|>system", "&lt;|im_start|>system"),
+    "chatml-end": ("a<|im_end|>b", "a&lt;|im_end|>b"),
+    "end-of-text": ("<|endoftext|>", "&lt;|endoftext|>"),
+    "llama-header": ("<|start_header_id|>user<|end_header_id|>", "&lt;|start_header_id|>user&lt;|end_header_id|>"),
+    "llama-end": ("<|eot_id|><|eom_id|>", "&lt;|eot_id|>&lt;|eom_id|>"),
+    "llama-begin": ("<|begin_of_text|>", "&lt;|begin_of_text|>"),
+    "llama-tool": ("<|python_tag|>", "&lt;|python_tag|>"),
+    "phi": ("<|system|><|user|><|end|>", "&lt;|system|>&lt;|user|>&lt;|end|>"),
+    "harmony": ("<|start|>system<|channel|>final<|message|>", "&lt;|start|>system&lt;|channel|>final&lt;|message|>"),
+    "vision": ("<|vision_start|>", "&lt;|vision_start|>"),
+    "deepseek-user": ("<｜User｜>", "&lt;｜User｜>"),
+    "deepseek-assistant": ("<｜Assistant｜>", "&lt;｜Assistant｜>"),
+    "deepseek-begin": ("<｜begin▁of▁sentence｜>", "&lt;｜begin▁of▁sentence｜>"),
+    "deepseek-end": ("<｜end▁of▁sentence｜>", "&lt;｜end▁of▁sentence｜>"),
+    "deepseek-tool": ("<｜tool▁calls▁begin｜><｜tool▁sep｜>", "&lt;｜tool▁calls▁begin｜>&lt;｜tool▁sep｜>"),
+    "deepseek-pad": ("<｜▁pad▁｜>", "&lt;｜▁pad▁｜>"),
+    "deepseek-markup": ("</｜DSML｜invoke>", "&lt;/｜DSML｜invoke>"),
+    "gemma": ("<start_of_turn>model<end_of_turn>", "&lt;start_of_turn>model&lt;end_of_turn>"),
+    "tokens-without-bars": ("<im_start><im_end><endoftext>", "&lt;im_start>&lt;im_end>&lt;endoftext>"),
+    "closing-token": ("</|im_end|>", "&lt;/|im_end|>"),
+    "slash-inside": ("<|/im_end|>", "&lt;|/im_end|>"),
+    "spaced-token": ("<| im_start |>", "&lt;| im_start |>"),
+    "spaced-everywhere": ("< | im_end | >", "&lt; | im_end | >"),
+    "spaced-speaker": ("<| user |>", "&lt;| user |>"),
+    "never-closed": ("<|im_end", "&lt;|im_end"),
+    "wide-token": ("＜｜ｉｍ＿ｅｎｄ｜＞", "&#xFF1C;｜ｉｍ＿ｅｎｄ｜＞"),
+    "small-bracket": ("﹤|im_end|﹥", "&#xFE64;|im_end|﹥"),
+    "other-bars": ("<│im_end│><ǀim_endǀ>", "&lt;│im_end│>&lt;ǀim_endǀ>"),
+    "zero-width": ("<|\u200bim_end|>", "&lt;|\u200bim_end|>"),
+    "zero-width-before-the-bar": ("<\u200b|im_end|>", "&lt;\u200b|im_end|>"),
+    "speaker": ("<system>x</system>", "&lt;system>x&lt;/system>"),
+    "speakers": ("<user><assistant><developer><tool><function><human>",
+                 "&lt;user>&lt;assistant>&lt;developer>&lt;tool>&lt;function>&lt;human>"),
+    "any-case": ("<SYSTEM></System>", "&lt;SYSTEM>&lt;/System>"),
+    "attributes": ('<system role="root">', '&lt;system role="root">'),
+    "speaker-never-closed": ("<system", "&lt;system"),
+    "spaces-in-a-tag": ("< / system >", "&lt; / system >"),
+    "self-closing": ("<system/>", "&lt;system/>"),
+    "zero-width-in-a-tag": ("</sys\u200btem>", "&lt;/sys\u200btem>"),
+    "mathematical": ("<𝐬𝐲𝐬𝐭𝐞𝐦>", "&lt;𝐬𝐲𝐬𝐭𝐞𝐦>"),
+    "wide-speaker": ("＜／ｕｓｅｒ＞", "&#xFF1C;／ｕｓｅｒ＞"),
+    "reminder": ("<system-reminder>", "&lt;system-reminder>"),
+    "hidden-line-break": ("<system\rx\u2028", "&lt;system\rx\u2028"),
+    "doubled": ("<<system>>", "<&lt;system>>"),
+    "generic-of-a-speaker": ("List<User>", "List&lt;User>"),
+}  # fmt: skip
+
+# Ordinary text with brackets and bars in it.
+NO_ROLES = [
+    "",
+    "<username>",
+    "<user-id> <user_name> <tool-name>",
+    "<systemd> <tooling> <humans> <functional>",
+    "<tools>",
+    "<toolbox></toolbox>",
+    "List<String>, Map<K, V>, Option<&str>, std::vector<int>",
+    "Dict[str, Function] -> Tool",
+    "a <| b",
+    "f <| g <| x",
+    "a < |b| < c",
+    "p <|> q",
+    "x <|1|> y",
+    "a << 2 | b",
+    "if (a < b || c > d)",
+    "i <- 1; j <= 2; k <=> l; m <> n",
+    "-> <- <-> => <= <=>",
+    "<div class='user'>system</div>",
+    "<p>The <b>user</b> and the <i>assistant</i></p>",
+    "<!-- system -->",
+    "<?xml version='1.0'?><root><item/></root>",
+    "<ns:user>",
+    "<my-system>",
+    "&lt;system&gt; &lt;|im_end|&gt;",
+    "cat <<EOF | wc",
+    "cat < input.txt | grep user",
+    "system> user> |im_end|>",
+    "[INST] <<SYS>> [/INST]",
+    "<s></s>",
+    "<日本語> ＜見出し＞",
+    "< >",
+    "<",
+    "<|",
+    "<｜",
+]
 
 NAMES = ("tag", "other-one", "secret")
 # A bracket, a slash or none, and the letters of a name in either case and width, with gaps between them.
@@ -582,3 +680,107 @@ def test_escape_tags_only_rewrites_brackets(text: str) -> None:
     assume("&" not in text)
     escaped = escape_tags(text, ("a", "b"), "s", [])
     assert escaped.replace("&lt;", "<").replace("&#xFF1C;", "＜").replace("&#xFE64;", "﹤") == text
+
+
+@pytest.mark.parametrize(("text", "expected"), ROLES.values(), ids=ROLES)
+def test_escape_roles(text: str, expected: str) -> None:
+    """A token of a chat template or a speaker's tag loses its bracket, and a note counts it."""
+    notes: list[Note] = []
+    assert escape_roles(text, "s", notes) == expected
+    detail = "look-alike of a special token or a speaker's tag"
+    assert [(note.kind, note.source, note.detail) for note in notes] == [("neutralised", "s", detail)]
+    assert notes[0].offset == expected.index("&")
+    assert notes[0].count == expected.count("&")
+
+
+@pytest.mark.parametrize("text", NO_ROLES)
+def test_escape_roles_leaves_the_rest(text: str) -> None:
+    """Code, markup and names that only begin like a speaker's stay byte for byte, without a note."""
+    notes: list[Note] = []
+    assert (escape_roles(text, "s", notes), notes) == (text, [])
+
+
+@pytest.mark.parametrize("gap", ["\u200b" * 1000, "\u2060", " " * 1000, "\t\n\u3000"])
+def test_escape_roles_with_a_long_gap(gap: str) -> None:
+    """However much stands between a bracket and a speaker, the bracket is escaped."""
+    for text in (f"<{gap}system>", f"<{gap}/{gap}system>", f"<{gap}im_end>"):
+        assert escape_roles(text, "s", []) == "&lt;" + text[1:]
+
+
+@PLAIN
+@given(before=TEXTS, opener=st.sampled_from([text for text, _ in ROLES.values()]), after=TEXTS)
+def test_escape_roles_whatever_stands_around(before: str, opener: str, after: str) -> None:
+    """No token survives in any text, and a second time changes nothing."""
+    assume(not after[:1].isalnum() and after[:1] not in ("-", "_"))  # another name
+    escaped = escape_roles(before + opener + after, "s", [])
+    assert opener not in escaped
+    assert escape_roles(escaped, "s", []) == escaped
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("</sys\u200btem>", "</sys⟨U+200B⟩tem>"),
+        ("<\u200esystem>", "&lt;\u200esystem>"),
+        ("<|im_end|>\x1b", "&lt;|im_end|>⟨U+001B⟩"),
+        ("<\x00|im_end|>", "<⟨U+0000⟩|im_end|>"),
+        ("plain <b>text</b>", "plain <b>text</b>"),
+    ],
+)
+def test_neutralise_reveals_then_escapes(text: str, expected: str) -> None:
+    """What is hidden is shown first: what it hid is then seen for what it is."""
+    assert neutralise(text, "s", []) == expected
+
+
+def test_neutralise_notes_both() -> None:
+    """Notes on hidden characters come first, then the one on tokens; each has its place."""
+    notes: list[Note] = []
+    neutralise("a\u200b<|im_end|><system>", "AGENTS.md", notes)
+    assert notes == [
+        Note("neutralised", "AGENTS.md", "hidden U+200B", 1, 1),
+        Note("neutralised", "AGENTS.md", "look-alike of a special token or a speaker's tag", 2, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["", "a", "\u200b", "\u200b\U000e0041\x00a", "\u200e", TAG_FLAGS[0], TAG_FLAGS[0] + "\u200b👩\u200d👧\u200b"],
+)
+def test_neutralise_notes_places_in_the_text_itself(before: str) -> None:
+    """However much longer the text before a token becomes, its place is where it was."""
+    notes: list[Note] = []
+    neutralise(f"{before}<system>\u200b</system>", "s", notes)
+    (note,) = [note for note in notes if "speaker" in note.detail]
+    assert (note.offset, note.count) == (len(before), 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "short"),
+    [
+        ("abc", 3, "abc"),
+        ("abcd", 3, "abc" + TRUNCATION_MARKER),
+        ("<username>", 5, "<use" + TRUNCATION_MARKER),
+        ("<systems", 7, "<syste" + TRUNCATION_MARKER),
+        ("a" + TAG_FLAGS[0], 13, "a🏴" + TRUNCATION_MARKER),
+        ("👩\u200d👧", 7, "👩" + TRUNCATION_MARKER),
+        ("1\ufe0f\u20e3", 4, "1" + TRUNCATION_MARKER),
+        ("🐘", 3, TRUNCATION_MARKER),
+        ("<user" + "\u200e" * 60 + "name", 150, "<use" + TRUNCATION_MARKER),
+    ],
+)
+def test_shorten_leaves_nothing_that_would_have_to_be_neutralised(text: str, limit: int, short: str) -> None:
+    """Where the cut would make a speaker's tag or hidden text of what was none, it is made earlier."""
+    assert neutralise(text, "s", []) == text
+    assert shorten(text, limit) == short
+    assert neutralise(short, "s", []) == short
+
+
+@PLAIN
+@given(text=TEXTS, limit=st.integers(0, 60))
+def test_shorten_keeps_what_cut_keeps_where_it_can(text: str, limit: int) -> None:
+    """It cuts like `cut`, or a little earlier, and what is left is neutral."""
+    text = neutralise(text, "s", [])
+    short = shorten(text, limit)
+    assert neutralise(short, "s", []) == short
+    assert cut(text, limit).startswith(short.removesuffix(TRUNCATION_MARKER))
+    assert (short == text) == (len(text.encode()) <= limit)

@@ -916,7 +916,7 @@ def test_a_tier_depends_on_nothing_after_it(given: TieredContext, other: TieredC
 
 
 fenced = re.compile("(?P<path>[^\n]+)\n(?P<fence>`{3,})\n(?P<content>.*?)(?P=fence)(?:\n\n|\\Z)", re.DOTALL)
-unticked = lines.filter(lambda path: not path.startswith("```"))
+unticked = lines.filter(lambda path: not re.match(r"[ \t]*(?:```|~~~)", path))
 
 
 @LAW

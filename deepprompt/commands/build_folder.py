@@ -32,6 +32,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=given,
         help="look for the repository no higher than this folder (default: no limit)",
     )
+    where.add_argument(
+        "--portable",
+        action="store_true",
+        help="show instruction files by their path in the project or after ~/, alike on every machine",
+    )
     where.add_argument("--no-git", action="store_true", help="leave out branch, status and diff")
     where.add_argument("--no-project", action="store_true", help="leave out everything after the boundary")
     base = parser.add_argument_group("what it is made of")
@@ -77,7 +82,7 @@ def compose(options: argparse.Namespace) -> Prompt:
     project, git_notes = (None, ()) if options.no_project else _project(cwd, options)
     builder = SystemPromptBuilder(
         base_parts=own_part("base", options.base_file) if options.base_file else _base_parts(options),
-        instructions=load_instruction_files(cwd, home),
+        instructions=load_instruction_files(cwd, home, portable=options.portable),
         skill_directory=skills.index_text(),
         project=project,
         append=appended(options, notes),

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
-from deepprompt.sources.files import from_system
+from deepprompt.sources.files import from_system, replace_file
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import one_line, reveal
 
@@ -45,17 +45,7 @@ def _write_file(data: bytes, path: str) -> None:
             with open(target, "wb", buffering=0) as file:
                 _write_all(file, data)
             return
-        beside = os.path.join(os.path.dirname(target), f".deepprompt-{os.urandom(8).hex()}")
-        try:
-            with open(beside, "xb") as new:
-                new.write(data)
-            if mode is not None:
-                os.chmod(beside, stat.S_IMODE(mode))
-            os.replace(beside, target)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(beside)
-            raise
+        replace_file(target, data, None if mode is None else stat.S_IMODE(mode))
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from None
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from deepprompt.errors import FileRefusedError
 from deepprompt.prompt import Note
 from deepprompt.sources.files import read_below
-from deepprompt.sources.text import TRUNCATION_MARKER, cut, decode, reveal
+from deepprompt.sources.text import TRUNCATION_MARKER, decode, neutralise, shorten
 
 
 def load_advice(
@@ -31,13 +31,13 @@ def load_advice(
         if error.kind != "missing":
             notes.append(Note("refused" if error.kind == "refused" else "skipped", shown, str(error)))
         return None
-    text = reveal(decode(data, shown, notes, complete=not more), shown, notes)
+    text = neutralise(decode(data, shown, notes, complete=not more), shown, notes)
     if not text:
         notes.append(Note("skipped", shown, "it is empty"))
         return None
     if status.st_nlink > 1:
         notes.append(Note("kept", shown, "a hard link: the same file has another name, maybe outside"))
-    content = cut(text, limit)
+    content = shorten(text, limit)
     if more and content == text:  # the rest of the file was not read
         content = text + TRUNCATION_MARKER
     if content != text:

@@ -56,6 +56,44 @@ TAG_FLAGS = tuple(
     for region in ("gbeng", "gbsct", "gbwls")
 )
 
+# The alphabets that NFKC takes for the Latin one, by their first letters: full width, circled, squared, outlined,
+# mathematical; and the other forms of single letters, and of the signs that tags, tokens and the boundary have.
+ALPHABETS = (0xFF21, 0xFF41, 0x24B6, 0x24D0, 0x1F130, 0x1CCD6, *range(0x1D400, 0x1D6A4, 26))
+LETTER_FORMS = {
+    "<": "\uff1c\ufe64",
+    "/": "\uff0f",
+    "|": "\uff5c\u2502\u01c0",
+    "=": "\uff1d\ufe66",
+    "-": "\uff0d\ufe63",
+    "_": "\uff3f\ufe33\ufe34\ufe4d\ufe4e\ufe4f",
+    "a": "\xaa\u1d2c\u1d43\u2090",
+    "b": "\u1d2e\u1d47\u212c",
+    "c": "\u1d9c\u2102\u212d\u216d\u217d\ua7f2\U0001f12b",
+    "d": "\u1d30\u1d48\u2145\u2146\u216e\u217e",
+    "e": "\u1d31\u1d49\u2091\u212f\u2130\u2147",
+    "f": "\u1da0\u2131\ua7f3",
+    "g": "\u1d33\u1d4d\u210a",
+    "h": "\u02b0\u1d34\u2095\u210b\u210c\u210d\u210e",
+    "i": "\u1d35\u1d62\u2071\u2110\u2111\u2139\u2148\u2160\u2170",
+    "j": "\u02b2\u1d36\u2149\u2c7c",
+    "k": "\u1d37\u1d4f\u2096\u212a",
+    "l": "\u02e1\u1d38\u2097\u2112\u2113\u216c\u217c",
+    "m": "\u1d39\u1d50\u2098\u2133\u216f\u217f",
+    "n": "\u1d3a\u207f\u2099\u2115",
+    "o": "\xba\u1d3c\u1d52\u2092\u2134",
+    "p": "\u1d3e\u1d56\u209a\u2119",
+    "q": "\u211a\ua7f4\U000107a5",
+    "r": "\u02b3\u1d3f\u1d63\u211b\u211c\u211d\U0001f12c",
+    "s": "\u017f\u02e2\u209b",
+    "t": "\u1d40\u1d57\u209c",
+    "u": "\u1d41\u1d58\u1d64",
+    "v": "\u1d5b\u1d65\u2164\u2174\u2c7d",
+    "w": "\u02b7\u1d42",
+    "x": "\u02e3\u2093\u2169\u2179",
+    "y": "\u02b8",
+    "z": "\u1dbb\u2124\u2128",
+}
+
 # White space as Go's unicode.IsSpace has it. Python's str.strip() also takes U+001C to U+001F.
 BLANK = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"

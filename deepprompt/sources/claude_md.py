@@ -30,10 +30,15 @@ def read_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | N
         raise SourceError("load_claude_md: empty cwd; pass the project's folder")
     if root is not None and not os.fspath(root):
         raise SourceError("load_claude_md: empty root; pass a folder, or leave it out for the repository's top")
-    start = os.path.realpath(cwd)
-    top = os.path.realpath(root) if root is not None else _repository_top(start)
+    try:
+        start = os.path.realpath(cwd)
+        top = os.path.realpath(root) if root is not None else _repository_top(start, notes)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SourceError(f"load_claude_md: cwd {shown_path(cwd, [])!r} cannot be used: {reason}") from None
     if not (start + os.sep).startswith(top.rstrip(os.sep) + os.sep):
-        raise SourceError(f"load_claude_md: cwd {cwd!r} is not below root {os.fspath(root or top)!r}")
+        shown = [shown_path(path, []) for path in (cwd, os.fspath(root or top))]
+        raise SourceError(f"load_claude_md: cwd {shown[0]!r} is not below root {shown[1]!r}")
     below = os.path.relpath(start, top)
     folders = [] if below == os.curdir else below.split(os.sep)
     paths = ["/".join([*folders, name]) for name in _OWN_NAMES]
@@ -42,14 +47,23 @@ def read_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | N
     return SEPARATOR.join(text for text in texts if text)
 
 
-def _repository_top(start: str) -> str:
+def _repository_top(start: str, notes: list[Note]) -> str:
     folder = start
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
+    while True:
+        mark = os.path.join(folder, ".git")
+        try:
+            os.lstat(mark)
+            return folder
+        except (FileNotFoundError, NotADirectoryError):
+            above = os.path.dirname(folder)
+            if above == folder:
+                return start
+            folder = above
+        except OSError as error:  # it may be there: do not go past it
+            notes.append(
+                Note("skipped", shown_path(mark, []), f"cannot be read: {error.strerror}; nothing above counts")
+            )
             return start
-        folder = above
-    return folder
 
 
 def _load(root: str, path: str, notes: list[Note]) -> str | None:

@@ -11,11 +11,13 @@ import os
 import stat
 import unicodedata
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from deepprompt.errors import FileRefusedError
 from deepprompt.prompt import Note
-from deepprompt.sources.text import drop_hidden, reveal, scrub, to_text
+from deepprompt.sources.secrets import redact
+from deepprompt.sources.text import drop_hidden, neutralise, scrub, to_text
 
 _MOST_LINKS = 16
 
@@ -58,8 +60,8 @@ def clean_path(path: str) -> str:
 
 
 def shown_path(path: str, notes: list[Note]) -> str:
-    """Return a path as a prompt may show it: hidden characters visible, bytes that are not UTF-8 as U+FFFD."""
-    return reveal(from_system(path, "path", notes), "path", notes)
+    """Return a path as a prompt may show it: nothing hidden, no key, bytes that are not UTF-8 as U+FFFD."""
+    return neutralise(redact(from_system(path, "path", notes), "path", notes), "path", notes)
 
 
 def from_system(text: str, source: str, notes: list[Note]) -> str:
@@ -98,7 +100,7 @@ def read_below(
             # A file that grows while we read, or that says it is empty and is not (/proc), gives what it promised.
             return Contents(_read(descriptor, min(limit, status.st_size)), more, status)
         finally:
-            os.close(descriptor)
+            _close(descriptor)
     except (FileNotFoundError, NotADirectoryError):
         raise FileRefusedError("missing", "there is no such file") from None
     except (OSError, ValueError) as error:
@@ -120,7 +122,7 @@ def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bo
     Where folders cannot be walked by descriptor (`walks` is false), names are used instead, and a look at what
     was opened tells whether the file was swapped; a folder above it that is swapped in that moment is not seen.
     """
-    real_root = os.path.realpath(root)
+    real_root = os.path.realpath(root, strict=True)  # a root that cannot be looked at is not one without files
     todo = _components(path, root, real_root)
     _judge(may_pass, reversed(todo))
     done: list[str] = []
@@ -141,7 +143,7 @@ def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bo
                     raise FileRefusedError("refused", "leads out of its root")
                 done.pop()
                 if walks:
-                    os.close(folders.pop())
+                    _close(folders.pop())
                 continue
             before = os.stat(place(name), dir_fd=beneath(), follow_symlinks=False)
             if stat.S_ISLNK(before.st_mode):
@@ -153,7 +155,7 @@ def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bo
                 if os.path.isabs(target):
                     del done[:]
                     while len(folders) > 1:
-                        os.close(folders.pop())
+                        _close(folders.pop())
                 todo += _components(target, root, real_root)
             elif todo:
                 if not stat.S_ISDIR(before.st_mode):
@@ -167,7 +169,7 @@ def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bo
         raise FileRefusedError("refused", "not a regular file")  # a link to the root itself
     finally:
         for folder in folders:
-            os.close(folder)
+            _close(folder)
 
 
 def _open_file(path: str, folder: int | None, before: os.stat_result) -> int:
@@ -175,11 +177,20 @@ def _open_file(path: str, folder: int | None, before: os.stat_result) -> int:
     if not stat.S_ISREG(before.st_mode):  # before the open: opening a device may have effects
         raise FileRefusedError("refused", "not a regular file")
     descriptor = os.open(path, _FLAGS, dir_fd=folder)
-    after = os.fstat(descriptor)
-    if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino):
-        os.close(descriptor)
-        raise FileRefusedError("refused", "it was replaced while it was being opened")
+    try:
+        after = os.fstat(descriptor)
+        if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino):
+            raise FileRefusedError("refused", "it was replaced while it was being opened")
+    except BaseException:
+        _close(descriptor)
+        raise
     return descriptor
+
+
+def _close(descriptor: int) -> None:
+    """Close what was only read: what could still fail then is no reason to lose it, or to leave others open."""
+    with suppress(OSError):
+        os.close(descriptor)
 
 
 def _judge(may_pass: Callable[[str], str | None], names: Iterable[str]) -> None:
@@ -198,3 +209,19 @@ def _components(path: str, root: str, real_root: str) -> list[str]:
             raise FileRefusedError("refused", "leads out of its root")
     names = path.replace(os.sep, "/").split("/")
     return [name for name in reversed(names) if name not in ("", os.curdir)]
+
+
+def replace_file(path: str, data: bytes, mode: int | None = None) -> None:
+    """Replace a file so that its readers see the old bytes or the new, never half; `mode` is what it gets."""
+    beside = os.path.join(os.path.dirname(path), f".deepprompt-{os.urandom(8).hex()}")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        with open(descriptor, "wb") as new:
+            if mode is not None:
+                os.chmod(beside, mode)
+            new.write(data)
+        os.replace(beside, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise

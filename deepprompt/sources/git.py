@@ -6,26 +6,33 @@ kept from hanging in `sources.process`. This module knows which commands to run 
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import stat
 import time
 from dataclasses import dataclass, field
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
-from deepprompt.sources.files import from_system
+from deepprompt.sources.files import from_system, shown_path
 from deepprompt.sources.process import run_side_by_side, signals_wait
 from deepprompt.sources.repository import Repository, find_repository, private_git_dir, read_state
-from deepprompt.sources.text import cut, decode, one_line, reveal
+from deepprompt.sources.secrets import redact
+from deepprompt.sources.text import decode, neutralise, one_line, shorten
 
 STATUS_LIMIT = 4_000
 DIFF_LIMIT = 8_000
 MOST_SUBJECT = 1_000
+MOST_REASON = 1_000
 _MOST_OUTPUT = 1 << 20
+_ABBREVIATED = re.compile(r"^ \.\.\..*(?= \| )", re.MULTILINE)
+# What is shown is far shorter; more than this is not worth the time that taming it would take after the deadline.
+_MOST_TAMED = 1 << 14
 
 # Belt to the braces of the private git directory, which holds alone; these would not stop content filters.
 _GIT = (
     "--no-pager",
-    "--literal-pathspecs",
     "-c", "core.fsmonitor=false",
     "-c", "core.hooksPath=/dev/null",
     "-c", "core.untrackedCache=false",
@@ -35,15 +42,18 @@ _GIT = (
 )  # fmt: skip
 _DIFF = ("diff", "--stat=80", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all")
 _STATUS = ("status", "--short", "--untracked-files=normal", "--ignore-submodules=all", "--no-ahead-behind")
+_COMMITS = 3
 _LOG = (
     "log",
-    "-3",
+    f"-{_COMMITS}",
     "--format=%h %s",
     "--encoding=UTF-8",
     "--no-show-signature",
     "--no-decorate",
     "--no-color",
 )
+# An index may name any file of the machine, and git would look at it. The brackets keep git from resolving the paths.
+_OUTSIDE = (":(top)[/]*", ":(top)[.][.]/*", ":(top)*/[.][.]/*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,7 @@ class _Remembered:
     """
 
     key: tuple[object, ...]
+    nothing_outside: bool = False
     nothing_staged: bool = False
     commits: bytes | None = None
 
@@ -72,27 +83,44 @@ class _Remembered:
 _last: _Remembered | None = None
 
 
-def read_git(cwd: str | os.PathLike[str], timeout: float = 2.0) -> GitSnapshot:
-    """Return what git says about `cwd`, within `timeout` seconds for all of it."""
+def read_git(
+    cwd: str | os.PathLike[str], timeout: float = 2.0, root: str | os.PathLike[str] | None = None
+) -> GitSnapshot:
+    """Return what git says about `cwd`, within `timeout` seconds for all of it.
+
+    A repository is looked for in `cwd` and above it, but no higher than `root`, where one is given.
+    """
     deadline = time.monotonic() + timeout
     cwd = os.fspath(cwd)
     if not cwd:
         raise SourceError("read_git: empty cwd; pass the project's folder")
-    if not os.path.isdir(cwd):
-        raise SourceError(f"read_git: cwd {cwd!r} is not a folder")
+    if not _may_be_folder(cwd):
+        raise SourceError(f"read_git: cwd {shown_path(cwd, [])!r} is not a folder")
     try:
-        repository = find_repository(cwd)
+        repository = find_repository(cwd, root)
         if repository is None:
             return GitSnapshot()
         return _snapshot(repository, os.path.realpath(cwd), deadline)
     except (SourceError, OSError) as error:
-        return GitSnapshot(notes=(Note("skipped", "git", f"no git context: {error}"),))
+        reason = from_system(str(error)[:_MOST_TAMED], "git", [])
+        reason = one_line(_tamed(reason, "git", []), "git", [])
+        return GitSnapshot(notes=(Note("skipped", "git", f"no git context: {reason}"[:MOST_REASON]),))
+
+
+def _may_be_folder(path: str) -> bool:
+    """Whether there is such a folder; where the system cannot tell, what follows will say why."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError as error:
+        return error.errno != errno.ELOOP
 
 
 def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
     global _last
     git = _find_git(outside=repository.top)
-    state = read_state(repository)
+    state = read_state(repository, deadline)
     if _last is None or _last.key != (repository, state.key):
         _last = _Remembered((repository, state.key))
     known = _last
@@ -101,21 +129,28 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
         commands["staged diff"] = (*_DIFF, "--cached")
     if known.commits is None and repository.commit:
         commands["commits"] = _LOG
-    with signals_wait() as interrupted, private_git_dir(repository, state) as folder:
+    with signals_wait() as interrupted, private_git_dir(repository, state, deadline) as folder:
         environment = _environment(repository, git, folder)
 
-        def run(commands: dict[str, tuple[str, ...]]) -> dict[str, bytes | None]:
-            lines = [(git, *_GIT, *command) for command in commands.values()]
-            found = run_side_by_side(
+        def run(*commands: tuple[str, ...]) -> list[bytes | None]:
+            lines = [(git, *_GIT, *command) for command in commands]
+            return run_side_by_side(
                 lines, cwd=cwd, env=environment, deadline=deadline, most=_MOST_OUTPUT, give_up=interrupted
             )
-            return dict(zip(commands, found, strict=True))
 
-        outputs = run(commands)
+        if not known.nothing_outside:
+            outside = run(_names_outside(state.index.data))[0] if state.index else b""
+            if outside:
+                raise SourceError("its index names a file outside the work tree")
+            known.nothing_outside = outside == b""
+        outputs: dict[str, bytes | None] = dict.fromkeys(commands)
         # git fails when a file goes away while it looks at it. Where there is time, it may look again.
-        again = {name: command for name, command in commands.items() if outputs[name] is None}
-        if again and not interrupted():
-            outputs |= run(again)
+        for _ in range(2):
+            missing = [name for name in commands if outputs[name] is None]
+            if not known.nothing_outside:  # git cannot read the index, so nobody knows what it names
+                missing = [name for name in missing if name == "commits"]
+            if missing and not interrupted():
+                outputs.update(zip(missing, run(*[commands[name] for name in missing]), strict=True))
     staged = outputs.get("staged diff", b"")
     known.nothing_staged = staged == b""
     known.commits = outputs.get("commits", known.commits)
@@ -131,6 +166,13 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
         recent_commits=_commit_lines(known.commits, notes),
         notes=tuple(notes),
     )
+
+
+def _names_outside(index: bytes) -> tuple[str, ...]:
+    """Return the command that prints the names of an index that lead out of the work tree."""
+    # Unasked, git fills in the folders that a sparse index leaves out, and touches the objects it finds them in.
+    sparse = ("--sparse",) if b"sdir" in index else ()
+    return ("ls-files", *sparse, "--", *_OUTSIDE)
 
 
 def _find_git(outside: str) -> str:
@@ -161,6 +203,7 @@ def _environment(repository: Repository, git: str, folder: str) -> dict[str, str
         "GIT_CONFIG_SYSTEM": os.devnull,
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_ALLOW_PROTOCOL": "none",
@@ -178,36 +221,47 @@ def _quoted(path: str) -> str:
 
 
 def _status_text(output: bytes | None, notes: list[Note]) -> str:
-    return _limited(_decoded(output, "git status", notes), STATUS_LIMIT, "git status", notes)
+    return _limited((output or b"",), STATUS_LIMIT, "git status", notes)
 
 
 def _diff_text(unstaged: bytes | None, staged: bytes | None, notes: list[Note]) -> str:
     if unstaged is None or staged is None:  # half a diff would look like a whole one
         return ""
-    texts = [_decoded(output, "git diff", notes).rstrip("\n") for output in (unstaged, staged)]
-    return _limited("\n".join(text for text in texts if text), DIFF_LIMIT, "git diff", notes)
+    return _limited((unstaged.rstrip(b"\n"), staged.rstrip(b"\n")), DIFF_LIMIT, "git diff", notes)
 
 
 def _branch_text(repository: Repository, notes: list[Note]) -> str:
     if not repository.commit:
         return ""
-    return reveal(from_system(repository.branch, "git branch", notes), "git branch", notes) or "(detached)"
+    return _tamed(from_system(repository.branch, "git branch", notes), "git branch", notes) or "(detached)"
 
 
 def _commit_lines(output: bytes | None, notes: list[Note]) -> tuple[str, ...]:
     """One line a commit. Bytes are split before they are decoded: a subject may hold a lone carriage return."""
-    lines = (output or b"").split(b"\n")
+    lines = (output or b"").split(b"\n", _COMMITS)[:_COMMITS]
     texts = (one_line(_decoded(line, "git log", notes), "git log", notes) for line in lines if line)
-    return tuple(text[:MOST_SUBJECT] for text in texts)
+    # The cut may have made a speaker's tag of a longer name.
+    return tuple(neutralise(text[:MOST_SUBJECT], "git log", []) for text in texts)
 
 
-def _decoded(output: bytes | None, source: str, notes: list[Note]) -> str:
-    complete = len(output or b"") < _MOST_OUTPUT
-    return reveal(decode(output or b"", source, notes, complete=complete), source, notes)
+def _decoded(output: bytes, source: str, notes: list[Note]) -> str:
+    complete = len(output) <= _MOST_TAMED
+    return _tamed(decode(output[:_MOST_TAMED], source, notes, complete=complete), source, notes)
 
 
-def _limited(text: str, limit: int, source: str, notes: list[Note]) -> str:
-    shown = cut(text, limit)
+def _tamed(text: str, source: str, notes: list[Note]) -> str:
+    return neutralise(redact(text, source, notes), source, notes)
+
+
+def _limited(outputs: tuple[bytes, ...], limit: int, source: str, notes: list[Note]) -> str:
+    text = "\n".join(filter(None, [_decoded(output, source, notes) for output in outputs]))
+    if any(note.kind == "redacted" and note.source == "git status" for note in notes):
+        # A key is in a name. Of a long name a diff shows only the end, and that of a key does not look like one.
+        text = _ABBREVIATED.sub(" ...", text)
+    most = limit
+    if any(len(output) > _MOST_TAMED for output in outputs):  # a redacted key may be all that made it long
+        most = min(limit, len(text.encode()) - 1)
+    shown = shorten(text, most)
     if shown != text:
         notes.append(Note("cut", source, f"longer than {limit} bytes"))
     return shown

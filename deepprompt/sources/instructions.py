@@ -39,8 +39,14 @@ class InstructionFiles(list[InstructionFile]):
         self.notes = tuple(notes)
 
 
-def load_instruction_files(cwd: str | os.PathLike[str], home: str | os.PathLike[str] = "") -> InstructionFiles:
-    """Load the whitelisted files of `cwd`, then those of `home` whose base name is not loaded yet."""
+def load_instruction_files(
+    cwd: str | os.PathLike[str], home: str | os.PathLike[str] = "", *, portable: bool = False
+) -> InstructionFiles:
+    """Load the whitelisted files of `cwd`, then those of `home` whose base name is not loaded yet.
+
+    A file is shown with the path that it was looked up by; with `portable` by its path in the project, or after `~/` in
+    the home folder, so that every machine with the same files has the same prefix.
+    """
     cwd, home = os.fspath(cwd), os.fspath(home)
     if not cwd:
         raise SourceError("load_instruction_files: empty cwd; pass the project's folder")
@@ -48,10 +54,11 @@ def load_instruction_files(cwd: str | os.PathLike[str], home: str | os.PathLike[
     notes: list[Note] = []
     loaded: set[str] = set()
     room = TOTAL_LIMIT
-    for root in search_roots(cwd, home):
+    for number, root in enumerate(search_roots(cwd, home)):
         for name in WHITELIST:
             path = clean_path(os.path.join(root, name))
-            shown = shown_path(path, [])
+            named = (f"~/{name}" if number else name) if portable else path
+            shown = shown_path(named, [])
             base = os.path.basename(name)
             if base in loaded or room <= 0:
                 if os.path.lexists(path):
@@ -70,5 +77,5 @@ def load_instruction_files(cwd: str | os.PathLike[str], home: str | os.PathLike[
             if content is not None:
                 room -= len(content.encode())
                 loaded.add(base)
-                files.append(InstructionFile(shown_path(path, notes), content))
+                files.append(InstructionFile(shown_path(named, notes), content))
     return InstructionFiles(files, notes)

@@ -42,9 +42,11 @@ def run_side_by_side(
         outputs = iter(collect(started, deadline, most, give_up))
         return [None if process is None else next(outputs) for process in processes]
     finally:
-        for process in processes:
-            if process is not None:
-                _end(process)
+        started = [process for process in processes if process is not None]
+        for process in started:  # all of them before any is waited for: one with much memory takes a while to go
+            _kill(process)
+        for process in started:
+            _end(process)
 
 
 def _start(command: Sequence[str], cwd: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
@@ -148,15 +150,20 @@ def _collect_portably(
     return results
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all that it started, before it is reaped and its number can be given to another."""
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it started, if it is not reaped yet and its number could be another's."""
     if process.returncode is None:
         with suppress(OSError):
             if os.name == "posix":
                 os.killpg(process.pid, signal.SIGKILL)
             else:
                 process.kill()
-        process.wait()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it started, and let go of it."""
+    _kill(process)
+    process.wait()
     if process.stdout is not None:
         process.stdout.close()
 

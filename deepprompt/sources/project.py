@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from deepprompt.prompt import Note
 from deepprompt.sources.files import shown_path
-from deepprompt.sources.text import escape_boundary, is_blank, one_line, scrub
+from deepprompt.sources.secrets import redact
+from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ def _os_version() -> str:
         import platform
 
         return platform.version() or "unknown"
+    except OSError:
+        return "unknown"
 
 
 def render_project_context(project: ProjectContext) -> str:
@@ -72,11 +75,16 @@ def render_sections(project: ProjectContext, notes: list[Note]) -> tuple[str, st
 
 
 def _field(value: str, source: str, notes: list[Note]) -> str:
-    return escape_boundary(one_line(scrub(value, source, notes), source, notes), source, notes)
+    return escape_boundary(one_line(_tame(value, source, notes), source, notes), source, notes)
 
 
 def _body(text: str, placeholder: str, source: str, notes: list[Note]) -> str:
     if is_blank(text):
         return placeholder
-    text = escape_boundary(scrub(text, source, notes), source, notes)
+    text = escape_boundary(_tame(text, source, notes), source, notes)
     return text if text.endswith("\n") else text + "\n"
+
+
+def _tame(text: str, source: str, notes: list[Note]) -> str:
+    """Return what a repository may have named, disarmed; who read it has made the hidden visible."""
+    return escape_roles(redact(scrub(text, source, notes), source, notes), source, notes)

@@ -8,23 +8,30 @@ objects and the work tree, and writes nothing.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 
 from deepprompt.errors import FileRefusedError, SourceError
 from deepprompt.sources.files import Contents, read_below
 
 _MOST_SMALL = 1 << 20
 _MOST_INDEX = 1 << 29
+_INDEX_A_SECOND = 1 << 26  # git itself needs longer, to look at each file that is named in as much
+_CHUNK = 1 << 20
 _MOST_PACKED_REFS = 1 << 26
 _MOST_SYMBOLIC = 5
+_MOST_LINKS = 1 << 16
 
 _HASH = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
-_REF = re.compile(rb"ref: (refs/[!-\x7e\x80-\xff]+)\n?")  # no blanks, no control characters
+_REF = re.compile(rb"ref: (refs/[!-\x7e\x80-\xff]{1,4000})\n?")  # no blanks, no control characters, a path
+_LINK = re.compile(rb"link(?=[\0-\x1f])")  # the extension of an index that shares another: its size, then a hash
 
 # The settings that change what is seen but run nothing. A list names the values that one may have.
 _BOOLEAN = {"true": "true", "yes": "true", "on": "true", "1": "true"} | dict.fromkeys(
@@ -69,10 +76,16 @@ class Repository:
     """The commit that HEAD stands for, in hex; "" before the first one."""
 
 
-def find_repository(cwd: str) -> Repository | None:
-    """Return the repository that `cwd` is in, None where there is none. What is not safe to read is an error."""
+def find_repository(cwd: str, root: str | os.PathLike[str] | None = None) -> Repository | None:
+    """Return the repository that `cwd` is in, None where there is none. What is not safe to read is an error.
+
+    It is looked for no higher than `root`; without one, as far up as the same file system goes.
+    """
     top = os.path.realpath(cwd)
     device = os.stat(top).st_dev
+    highest = None if root is None else os.path.realpath(root)
+    if highest is not None and not (top + os.sep).startswith(highest.rstrip(os.sep) + os.sep):
+        raise SourceError(f"{cwd} does not lie in the root {os.fspath(root or '')}")
     while True:
         dot_git = os.path.join(top, ".git")
         try:
@@ -80,7 +93,7 @@ def find_repository(cwd: str) -> Repository | None:
             break
         except (FileNotFoundError, NotADirectoryError):
             above = os.path.dirname(top)
-            if above == top or os.stat(above).st_dev != device:
+            if top == highest or above == top or os.stat(above).st_dev != device:
                 return None
             top = above
     if stat.S_ISDIR(mode):
@@ -89,7 +102,7 @@ def find_repository(cwd: str) -> Repository | None:
         git_dir, common_dir = _follow_git_file(top)
     else:
         raise SourceError(".git is neither a folder nor a file")
-    for path in {top, git_dir, common_dir}:
+    for path in (top, git_dir, common_dir):
         if not _is_ours(path):
             raise SourceError(f"{path} belongs to another user")
     _refuse_traps(top, common_dir)
@@ -234,8 +247,8 @@ class State:
         return (self.config, self.files, index)
 
 
-def read_state(repository: Repository) -> State:
-    """Read what a private git directory is made of."""
+def read_state(repository: Repository, deadline: float = math.inf) -> State:
+    """Read what a private git directory is made of; an index that is too large to be used in time is an error."""
     settings = _settings(repository.git_dir, repository.common_dir)
     known = {
         key: values[settings[key].lower()] for key, values in _INERT.items() if settings.get(key, "?").lower() in values
@@ -250,33 +263,45 @@ def read_state(repository: Repository) -> State:
     for folder, name in ((common, "info/exclude"), (common, "shallow"), (own, "info/sparse-checkout")):
         if contents := _read_if_there(folder, name):
             files.append((name, contents.data))
-    index = _read_if_there(own, "index", _MOST_INDEX)
+    index = _read_index(own, "index", deadline)
     if index:
-        files += _shared_index(own, index.data)
+        files += _shared_index(own, index.data, deadline)
     return State("".join(lines), tuple(files), index)
 
 
-def _shared_index(git_dir: str, index: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the larger half of a split index, which names it by hash; git looks for it beside the index."""
-    for name in sorted(os.listdir(git_dir)):
-        digest = name.removeprefix("sharedindex.")
-        if digest != name and re.fullmatch("[0-9a-f]{40,64}", digest) and bytes.fromhex(digest) in index:
-            yield name, _read(git_dir, name, _MOST_INDEX).data
+def _read_index(git_dir: str, name: str, deadline: float) -> Contents | None:
+    path = os.path.join(git_dir, name)
+    size = os.lstat(path).st_size if os.path.lexists(path) else 0
+    if _MOST_INDEX > size > max(_MOST_SMALL, _INDEX_A_SECOND * (deadline - time.monotonic())):
+        raise SourceError(f"{path}: too large to be used in time")
+    return _read_if_there(git_dir, name, _MOST_INDEX)
+
+
+def _shared_index(git_dir: str, index: bytes, deadline: float) -> list[tuple[str, bytes]]:
+    """Return the larger half of a split index, which names it by hash; git looks for it beside the index."""
+    there = {name for name in os.listdir(git_dir) if name.startswith("sharedindex.")}
+    if not there:
+        return []
+    places = [match.end() + 4 for match in islice(_LINK.finditer(index), _MOST_LINKS)]
+    named = {f"sharedindex.{index[place : place + size].hex()}" for place in places for size in (20, 32)}
+    if len(found := there & named) > 1:
+        raise SourceError("its index names more than one that it shares")
+    return [(name, half.data) for name in found if (half := _read_index(git_dir, name, deadline))]
 
 
 @contextmanager
-def private_git_dir(repository: Repository, state: State) -> Iterator[str]:
+def private_git_dir(repository: Repository, state: State, deadline: float = math.inf) -> Iterator[str]:
     """Make the folder that git gets as its GIT_DIR, and remove it at the end."""
     folder = _make_private_folder(outside=repository.top)
     try:
         for name in ("refs", "objects", "info"):
             os.mkdir(os.path.join(folder, name))
         for name, data in (("config", state.config.encode()), *state.files):
-            _write(folder, name, data)
+            _write(folder, name, data, deadline)
         if state.index:
             # The copy keeps the time of the original: by it git knows which files may have changed since
             # within one tick of the clock, and looks into those.
-            path = _write(folder, "index", state.index.data)
+            path = _write(folder, "index", state.index.data, deadline)
             os.utime(path, ns=(state.index.status.st_atime_ns, state.index.status.st_mtime_ns))
         yield folder
     finally:
@@ -298,10 +323,14 @@ def _make_private_folder(outside: str) -> str:
     raise SourceError("no folder for temporary files outside the repository; set TMPDIR")
 
 
-def _write(folder: str, name: str, data: bytes) -> str:
+def _write(folder: str, name: str, data: bytes, deadline: float) -> str:
+    """Write a file; of a large one, only what there is time for, since git will have none left to read it."""
     path = os.path.join(folder, name)
+    view = memoryview(data)
     with open(path, "xb", buffering=0) as file:
-        file.write(data)
+        while view := view[file.write(view[:_CHUNK]) :]:
+            if time.monotonic() > deadline:
+                break
     return path
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from dataclasses import dataclass
 from deepprompt.errors import FileRefusedError, SkillError, SourceError
 from deepprompt.prompt import Note, sha256_hex
 from deepprompt.sources.files import from_system, read_below, refuse_claude, search_roots, shown_path
-from deepprompt.sources.text import decode, one_line, reveal, scrub, trim
+from deepprompt.sources.secrets import redact
+from deepprompt.sources.text import decode, neutralise, one_line, scrub, trim
 
 SCAN_FOLDERS = (".deepseek/skills", "skills", ".opencode/skills", ".claude/skills", ".agents/skills")
 SKILL_FILE = "SKILL.md"
@@ -23,6 +25,8 @@ MOST_LEVELS = 8
 MOST_FOLDERS = 20_000
 FILE_LIMIT = 1 << 20
 YAML_LIMIT = 1 << 14
+MOST_BRACKETS = 128
+MOST_TOOLS = 64
 NAME_LIMIT = 256
 DESCRIPTION_LIMIT = 80
 
@@ -90,7 +94,7 @@ class SkillStore:
             path = shown_path(skill.path, [])
             raise SkillError(f"the body of skill {name!r} is gone: {path}: {error}") from None
         _, body = _split(decode(data, skill.path, []))
-        return reveal(trim(body), skill.path, [])
+        return neutralise(trim(body), skill.path, [])
 
     def diff(self, old: SkillStore | None) -> list[SkillChange]:
         """Return what changed since `old`: this store's skills by name, then those that are gone."""
@@ -140,10 +144,10 @@ def _skill_files(root: str, scan_folder: str, notes: list[Note]) -> Iterator[str
         if visited > MOST_FOLDERS:
             notes.append(Note("cut", scan_folder, f"more than {MOST_FOLDERS} folders; the rest is not searched"))
             return
-        if _is_linked(root, folder):
-            notes.append(Note("skipped", shown_path(folder, []), "a linked folder"))
-            continue
         try:
+            if _is_linked(root, folder):
+                notes.append(Note("skipped", shown_path(folder, []), "a linked folder"))
+                continue
             with os.scandir(os.path.join(root, folder)) as listing:
                 entries = {}
                 for entry in sorted(listing, key=lambda entry: entry.name):
@@ -158,8 +162,9 @@ def _skill_files(root: str, scan_folder: str, notes: list[Note]) -> Iterator[str
                         )
         except (FileNotFoundError, NotADirectoryError):
             continue
-        except OSError as error:
-            notes.append(Note("skipped", shown_path(folder, []), f"cannot be listed: {error.strerror}"))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            notes.append(Note("skipped", shown_path(folder, []), f"cannot be listed: {reason}"))
             continue
         if entries.get(SKILL_FILE) is False:
             yield f"{folder}/{SKILL_FILE}"
@@ -169,11 +174,11 @@ def _skill_files(root: str, scan_folder: str, notes: list[Note]) -> Iterator[str
 
 
 def _is_linked(root: str, folder: str) -> bool:
-    """Whether a component of a folder below the root is a link."""
+    """Whether a component of a folder below the root is a link. What cannot be looked at is an error, never "no"."""
     path = root
     for name in folder.split("/"):
         path = os.path.join(path, name)
-        if os.path.islink(path):
+        if stat.S_ISLNK(os.lstat(path).st_mode):
             return True
     return False
 
@@ -196,24 +201,30 @@ def _load(root: str, path: str, notes: list[Note]) -> Skill | None:
     name = front.get("name", "") if front is not None else _first_heading(text)
     front = front or {}
     description = trim(front.get("description", "")).partition("\n")[0]
-    tools = [_field(tool, shown, notes) for tool in _first_of(front, _TOOLS_KEYS).split(",") if trim(tool)]
+    tools = [tool for tool in _first_of(front, _TOOLS_KEYS).split(",") if trim(tool)]
+    if len(tools) > MOST_TOOLS:
+        notes.append(Note("cut", shown, f"more than {MOST_TOOLS} tools"))
+        del tools[MOST_TOOLS:]
     return Skill(
-        name=_field(name, shown, notes, NAME_LIMIT)
-        or _field(from_system(folder, shown, notes), shown, notes, NAME_LIMIT),
+        name=_field(name, shown, notes)
+        or _field(redact(from_system(folder, shown, notes), shown, notes), shown, notes),
         description=_field(description, shown, notes, DESCRIPTION_LIMIT),
         run_mode=_field(_first_of(front, _RUN_MODE_KEYS), shown, notes) or "direct",
         body_hash=sha256_hex(trim(body)),
-        tools=tuple(sorted(tools)),
+        tools=tuple(sorted(_field(tool, shown, notes) for tool in tools)),
         root=root,
         path=path,
     )
 
 
-def _field(value: str, path: str, notes: list[Note], limit: int = FILE_LIMIT) -> str:
+def _field(value: str, path: str, notes: list[Note], limit: int = NAME_LIMIT) -> str:
     """Return a value as one column: on one line, nothing hidden, cut, and no ` | ` that would start another."""
-    value = one_line(trim(reveal(scrub(value, path, notes), path, notes)), path, notes)
+    value = one_line(trim(neutralise(scrub(value, path, notes), path, notes)), path, notes)
+    if len(value) > limit and limit != DESCRIPTION_LIMIT:  # hardly a description is shorter than its limit
+        notes.append(Note("cut", path, f"a name, run mode or tool of more than {limit} characters"))
     value = trim(value[:limit])
-    while len(column := _LONE_PIPE.sub(r"\\|", value)) > limit:
+    # The cut may have made a flag hidden text, or a speaker's tag of a longer name.
+    while len(column := _LONE_PIPE.sub(r"\\|", neutralise(value, path, []))) > limit:
         value = trim(value[:-1])
     return column
 
@@ -238,7 +249,8 @@ def _split(text: str) -> tuple[dict[str, str] | None, str]:
 def _front_matter(text: str) -> dict[str, str]:
     """Return keys in lower case with their values as strings; lists are joined by commas."""
     parsed = None
-    if len(text) <= YAML_LIMIT:  # the parser takes long and deep nesting badly
+    if len(text) <= YAML_LIMIT and text.count("[") + text.count("{") <= MOST_BRACKETS:
+        # The parser takes seconds for more brackets, and for longer texts.
         import yaml
 
         with suppress(yaml.YAMLError, RecursionError, ValueError, OverflowError):

@@ -1,19 +1,22 @@
 """Text from outside: decode it once, make the invisible visible, keep it from forging structure, cut it.
 
 Every function is deterministic, takes time in proportion to its input, and adds to `notes` what it changed;
-each but `cut` is idempotent. Nothing here reads a file: that is `sources.files`. Characters are handled where text is
-loaded (`decode`, `reveal`), structure where it is joined (`scrub`, `escape_boundary`, `escape_tags`,
-`one_line`).
+each but `cut` and `shorten` is idempotent. Nothing here reads a file: that is `sources.files`. What means the same to
+a model in any prompt is handled where text is loaded (`decode`, `neutralise`, `shorten`), what would forge a prompt's
+own structure where it is joined (`scrub`, `escape_boundary`, `escape_tags`, `one_line`).
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 from deepprompt.prompt import Note
-from deepprompt.sources.characters import BLANK, EMOJI, HIDDEN, JOINING, MONGOLIAN, TAG_FLAGS
+from deepprompt.sources.characters import ALPHABETS, BLANK, EMOJI, HIDDEN, JOINING, LETTER_FORMS, MONGOLIAN, TAG_FLAGS
 
 TRUNCATION_MARKER = "\n... [truncated]"
 
@@ -26,17 +29,6 @@ _JOINING = re.compile(f"[{JOINING}]")
 _MONGOLIAN = re.compile(f"[{MONGOLIAN}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_BREAKS = re.compile("[\n\r\v\f\x85\u2028\u2029]+")
-
-# The boundary as a model might take it for one: any width and case of its letters, with blanks or
-# invisible characters between them; no newlines are needed around it. A backslash before it has
-# neutralised it already. Every quantifier is bounded, so the time is linear.
-_EQUALS = "[=\uff1d\ufe66]"
-_GAP = f"[{HIDDEN} \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]{{0,8}}"
-_BOUNDARY = re.compile(
-    rf"(?<!\\)({_EQUALS}{_GAP}){{3}}"
-    + _GAP.join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in "DYNAMICCONTEXT"),
-    re.IGNORECASE,
-)
 
 
 def decode(data: bytes, source: str, notes: list[Note], *, complete: bool = True) -> str:
@@ -62,6 +54,27 @@ def to_text(data: bytes, source: str, notes: list[Note], *, complete: bool = Tru
 def unify_line_ends(text: str) -> str:
     r"""`\n` for each `\r\n` and each lone `\r`."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def neutralise(text: str, source: str, notes: list[Note]) -> str:
+    """Make the hidden visible, and disarm what a model could take for the end of a turn or for another speaker."""
+    visible = reveal(text, source, notes)
+    found: list[Note] = []
+    neutral = escape_roles(visible, source, found)
+    notes += [replace(note, offset=_place_before(text, visible, note.offset or 0)) for note in found]
+    return neutral
+
+
+def _place_before(text: str, visible: str, place: int) -> int:
+    """Return where a place of a revealed text was in the text itself."""
+    longer = 0
+    for match in _HIDDEN.finditer(text):
+        start = match.start() + longer
+        if start >= place:
+            break
+        if visible[start] != match.group()[0]:
+            longer += len(f"U+{ord(match.group()):04X}") + 1
+    return place - longer
 
 
 def reveal(text: str, source: str, notes: list[Note]) -> str:
@@ -130,31 +143,61 @@ def escape_boundary(text: str, source: str, notes: list[Note]) -> str:
     r"""Write `\` before each look-alike of the dynamic context boundary."""
     if "=" not in text and (text.isascii() or ("\uff1d" not in text and "\ufe66" not in text)):
         return text
-    first = _BOUNDARY.search(text)
-    if first is None:
-        return text
-    escaped, count = _BOUNDARY.subn(r"\\\g<0>", text)
-    notes.append(Note("neutralised", source, "look-alike of the dynamic context boundary", first.start(), count))
-    return escaped
+    detail = "look-alike of the dynamic context boundary"
+    return _escape(text, _boundary_pattern(), lambda equals: f"\\{equals}", Note("neutralised", source, detail), notes)
 
 
 def escape_tags(text: str, names: tuple[str, ...], source: str, notes: list[Note]) -> str:
-    """Write the `<` before each of these tag names as `&lt;`, whatever case, width and gaps the tag is written in.
+    """Write the `<` before each of these tag names as `&lt;`, whatever case, form and gaps the tag is written in.
 
     No closing bracket is needed: what a model takes for a tag is enough. A full-width bracket keeps its width.
     """
     if "<" not in text and (text.isascii() or ("\uff1c" not in text and "\ufe64" not in text)):
         return text
-    pattern = _tag_pattern(names)
-    first = pattern.search(text)
-    if first is None:
+    note = Note("neutralised", source, "look-alike of a tag")
+    return _escape(text, _tag_pattern(names), _BRACKETS.__getitem__, note, notes)
+
+
+def escape_roles(text: str, source: str, notes: list[Note]) -> str:
+    """Write as `&lt;` the `<` of each special token (`<|im_end|>`, `<｜User｜>`) and of each tag that names a speaker.
+
+    A tag's name counts only as a whole, so that the placeholders of ordinary text, such as `<username>`, stay.
+    """
+    if "<" not in text and (text.isascii() or ("\uff1c" not in text and "\ufe64" not in text)):
         return text
-    escaped, count = pattern.subn(lambda match: _BRACKETS[match.group()], text)
-    notes.append(Note("neutralised", source, "look-alike of a tag", first.start(), count))
-    return escaped
+    note = Note("neutralised", source, "look-alike of a special token or a speaker's tag")
+    return _escape(text, _role_pattern(), _BRACKETS.__getitem__, note, notes)
 
 
-_BRACKETS = {"<": "&lt;", "\uff1c": "&#xFF1C;", "\ufe64": "&#xFE64;"}
+def _escape(text: str, pattern: re.Pattern[str], write: Callable[[str], str], note: Note, notes: list[Note]) -> str:
+    """Write the first character of each match in another way. Matches are found in the plain forms of the letters."""
+    plain = text if text.isascii() else text.translate(_plain_forms())
+    places = [match.start() for match in pattern.finditer(plain)]
+    if not places:
+        return text
+    pieces = [text[: places[0]]]
+    for place, following in pairwise([*places, len(text)]):
+        pieces += (write(text[place]), text[place + 1 : following])
+    notes.append(replace(note, offset=places[0], count=len(places)))
+    return "".join(pieces)
+
+
+@cache
+def _plain_forms() -> dict[int, str]:
+    """Return what stands for each other form of a letter, or of a sign that patterns have: one character for one."""
+    forms = {ord(form): letter for letter, others in LETTER_FORMS.items() for form in others}
+    for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz"):
+        forms |= {first + place: letter for first in ALPHABETS}
+    return forms
+
+
+@cache
+def _boundary_pattern() -> re.Pattern[str]:
+    # The boundary as a model might take it for one: any form and case of its letters, with blanks or invisible
+    # characters between them; no newlines are needed around it. A backslash before it has neutralised it already.
+    # Possessive gaps, as in _tag_pattern.
+    gap = f"[{HIDDEN} \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]*+"
+    return re.compile(rf"(?<!\\)(={gap}){{3}}{gap.join('DYNAMICCONTEXT')}", re.IGNORECASE)
 
 
 @cache
@@ -162,13 +205,33 @@ def _tag_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     # Possessive gaps: they may be of any length, and are never tried again shorter, so the time stays linear.
     gap = f"[{HIDDEN}{BLANK}]*+"
     within = f"[{HIDDEN}{BLANK.replace(chr(10), '')}]*+"
-    spelled = "|".join(within.join(_any_width(letter) for letter in name) for name in names)
-    return re.compile(rf"[<\uff1c\ufe64](?=(?:{gap}[/\uff0f]){{0,3}}+{gap}(?:{spelled}))", re.IGNORECASE)
+    spelled = "|".join(within.join(map(re.escape, name)) for name in names)
+    return re.compile(rf"<(?=(?:{gap}/){{0,3}}+{gap}(?:{spelled}))", re.IGNORECASE)
 
 
-def _any_width(letter: str) -> str:
-    wide = chr(ord(letter) + 0xFEE0)
-    return f"[{re.escape(letter)}{wide}]"
+# Who speaks in a chat; how the templates of models that are not written with bars mark it; the tag of our reminders.
+_ROLES = ("system", "developer", "assistant", "user", "tool", "function", "human")
+_TOKENS = ("im_start", "im_end", "endoftext", "start_of_turn", "end_of_turn", "eot_id", "system-reminder")
+
+
+@cache
+def _role_pattern() -> re.Pattern[str]:
+    # As in _tag_pattern; no gap may be tried twice, and no closing bracket is needed.
+    gap = f"[{HIDDEN}{BLANK}]*+"
+    within = f"[{HIDDEN}]*+"
+    roles = "|".join(within.join(role) for role in _ROLES)
+    tokens = "|".join(within.join(token) for token in _TOKENS)
+    slashes = rf"(?:{gap}/){{0,3}}+{gap}"
+    close = rf"{within}(?:/{within}){{0,3}}+"
+    # Without a blank any name after a bar is a token; with blanks only a known one: `a <| b` and `a < |b|` are code.
+    token = rf"{close}\|{close}(?:[^\W\d]|\u2581)"
+    spaced = rf"{slashes}\|{slashes}(?:(?:{roles}){gap}\||(?:{tokens}))"
+    whole = rf"(?!(?:(?![{BLANK}])[{HIDDEN}])*+[\w-])"  # a hidden line break ends a name like any other
+    tag = rf"{slashes}(?:(?:{roles}){whole}|(?:{tokens}))"
+    return re.compile(rf"<(?={token}|{spaced}|{tag})", re.IGNORECASE)
+
+
+_BRACKETS = {"<": "&lt;", "\uff1c": "&#xFF1C;", "\ufe64": "&#xFE64;"}
 
 
 def one_line(text: str, source: str, notes: list[Note]) -> str:
@@ -191,6 +254,15 @@ def cut(text: str, limit: int) -> str:
     if len(data) <= limit:
         return text
     return data[:limit].decode("utf-8", "ignore") + TRUNCATION_MARKER
+
+
+def shorten(text: str, limit: int) -> str:
+    """Cut a neutralised text so that it stays one: half a flag is hidden text, half of `<username>` may be a tag."""
+    short = cut(text, limit)
+    while short != text and neutralise(short, "", []) != short:
+        limit = len(short.removesuffix(TRUNCATION_MARKER).encode()) - 1
+        short = cut(text, limit)
+    return short
 
 
 def is_blank(text: str) -> bool:

@@ -9,7 +9,7 @@ from deepprompt.catalog import bundled, close_matches
 from deepprompt.errors import SkillError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Part, Prompt
 from deepprompt.sources.skills import SkillStore
-from deepprompt.sources.text import escape_tags, scrub
+from deepprompt.sources.text import escape_roles, escape_tags, scrub
 from deepprompt.systems.preset import PromptAssemblyConfig, environment_part
 from deepprompt.systems.variables import interpolate, variables_of
 
@@ -50,9 +50,12 @@ def compose_subagent_prompt(
     if agent.critical_system_reminder:
         reminder_text = f"CRITICAL REMINDER: {agent.critical_system_reminder}"
         parts.append(Part("reminder", reminder_text, Pace.PROJECT, "argument:critical_system_reminder"))
-    parts += [Part(f"skill {name}", _skill_body(name, skills), Pace.PROJECT, f"skill:{name}") for name in agent.skills]
+    for name in agent.skills:
+        shown = scrub(name, "skills", notes)
+        parts.append(Part(f"skill {shown}", _skill_body(name, skills), Pace.PROJECT, f"skill:{shown}"))
     if include_claude_md and parent.claude_md_content:
-        parts.append(Part("claude_md", parent.claude_md_content, Pace.PROJECT, "argument:claude_md_content"))
+        content = escape_roles(parent.claude_md_content, "CLAUDE.md", notes)
+        parts.append(Part("claude_md", content, Pace.PROJECT, "argument:claude_md_content"))
     parts.append(environment_part(parent, notes))
     joined = [
         Part(part.name, ("\n\n" if index else "") + scrub(part.text, part.name, notes), part.pace, part.origin)

@@ -12,7 +12,7 @@ from deepprompt.catalog import bundled
 from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
 from deepprompt.sources.instructions import InstructionFile
 from deepprompt.sources.project import ProjectContext, render_sections
-from deepprompt.sources.text import escape_boundary, is_blank, one_line, scrub
+from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
 
 DYNAMIC_CONTEXT_BOUNDARY = "\n=== DYNAMIC CONTEXT (per-turn, do not cache) ===\n"
 
@@ -84,7 +84,7 @@ def inject_recalled(system_prompt: str, recalled: str) -> str:
         prompt += DYNAMIC_CONTEXT_BOUNDARY
     if recalled and not prompt.endswith("\n"):
         prompt += "\n"
-    return prompt + _kept(recalled, "recalled", [])
+    return prompt + _kept(escape_roles(recalled, "recalled", []), "recalled", [])
 
 
 def _kept(text: str, source: str, notes: list[Note]) -> str:
@@ -114,7 +114,7 @@ def _instruction_parts(files: list[InstructionFile], notes: list[Note]) -> list[
     parts = [Part("instructions", heading, Pace.PROJECT, "deepprompt")]
     for file in files:
         path = _kept(one_line(file.path, "path", notes), "path", notes)
-        content = _kept(file.content, file.path, notes)
+        content = _kept(file.content, path, notes)
         parts.append(Part(f"instructions {path}", f"\n[{path}]\n{content}\n", Pace.PROJECT, f"file:{path}"))
     return parts
 

@@ -16,7 +16,7 @@ from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.errors import AssetError, BudgetError, UnknownPartError
 from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
 from deepprompt.sources.project import ProjectContext
-from deepprompt.sources.text import escape_boundary, one_line, scrub
+from deepprompt.sources.text import escape_boundary, escape_roles, neutralise, one_line, scrub
 from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY, SystemPromptBuilder
 from deepprompt.systems.overrides import Overrides
 from deepprompt.systems.toolset import Toolset
@@ -194,7 +194,7 @@ class _Assembly:
             "SHELL": config.shell or "unknown",
             "MCP_SERVERS": servers,
             "SLASH_COMMANDS": commands,
-            "CLAUDE_MD": config.claude_md_content,
+            "CLAUDE_MD": escape_roles(config.claude_md_content, "CLAUDE.md", self.notes),
             "OUTPUT_STYLE": self.style,
         }
 
@@ -274,11 +274,11 @@ def _render_servers(servers: Iterable[McpServer], notes: list[Note]) -> str:
     """Return one block a server, sorted by name."""
     blocks = []
     for server in sorted(servers, key=lambda server: (server.name, server.instructions, sorted(server.tools))):
-        lines = [f"## {one_line(server.name, 'mcp', notes)}"]
+        lines = [f"## {_one_line(server.name, 'mcp', notes)}"]
         if server.tools:
-            lines.append(f"Tools: {', '.join(one_line(tool, 'mcp', notes) for tool in sorted(server.tools))}")
+            lines.append(f"Tools: {', '.join(_one_line(tool, 'mcp', notes) for tool in sorted(server.tools))}")
         if server.instructions:
-            lines.append(server.instructions.rstrip("\n"))
+            lines.append(neutralise(server.instructions.rstrip("\n"), "mcp", notes))
         blocks.append("\n\n".join(lines))
     return "\n\n".join(blocks)
 
@@ -287,10 +287,15 @@ def _render_commands(commands: Iterable[SlashCommand], notes: list[Note]) -> str
     """Return one line a command, sorted by name."""
     lines = []
     for command in sorted(commands, key=lambda command: (command.name.removeprefix("/"), command.description)):
-        name = one_line(command.name.removeprefix("/"), "slash command", notes)
-        description = one_line(command.description, "slash command", notes)
+        name = _one_line(command.name.removeprefix("/"), "slash command", notes)
+        description = _one_line(command.description, "slash command", notes)
         lines.append(f"- /{name}: {description}" if description else f"- /{name}")
     return "\n".join(lines)
+
+
+def _one_line(text: str, source: str, notes: list[Note]) -> str:
+    """Return what a third party calls something, on one line and disarmed."""
+    return neutralise(one_line(text, source, notes), source, notes)
 
 
 def hold_to_budget(prompt: Prompt, budget: int | None) -> None:

@@ -41,6 +41,7 @@ OK_URLS = "Ok, I've reviewed the URL content."
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
 # Where a message or block holds what may carry a mark; anything else, such as a tool's arguments, is data.
 _HOLDERS = ("content", "source", "tool_calls")
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _FAMILY, _VERSION = "tiers", "1.0.0"
 
 Message = dict[str, Any]
@@ -172,6 +173,9 @@ def _files(files: Mapping[str, str], notes: list[Note]) -> str:
     shown = []
     for path, content in _by_key(files, "path"):
         name = _line(path, "path", notes)
+        if _FENCE.match(name):  # what stands after it would not be in a fence any more
+            notes.append(Note("neutralised", name, "a path that looks like a fence"))
+            name = f"./{name}"
         shown.append(f"{name}\n{_fenced(_scrubbed(content, name, notes))}")
     return "\n\n".join(shown)
 

@@ -1,0 +1,52 @@
+"""Keys in names that are shown: in paths, branches and commit subjects they are redacted before anybody sees them.
+
+A note says what kind of key it was and starts its SHA-256, so that its owner can find it; neither the key nor a part
+of it is kept anywhere. The contents of instruction files are not searched: they are the user's own words.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from deepprompt.prompt import Note, sha256_hex
+
+# How each kind of key begins, and what follows. Prefixes are the makers' own; a class of characters is never followed
+# by another that shares some, and where more must follow it is bounded, so the time is linear.
+_KEYS = (
+    ("AWS key", r"(?:AKIA|ASIA)[0-9A-Z]{12,}+"),
+    ("GitHub token", r"(?:gh[pousr]_[A-Za-z0-9]{16,}+|github_pat_[A-Za-z0-9_]{16,}+)"),
+    ("GitLab token", r"glpat-[A-Za-z0-9_-]{16,}+"),
+    ("API key", r"sk-(?:(?:ant|proj|svcacct|or|live|test|admin)-[A-Za-z0-9_-]{12,}+|[A-Za-z0-9]{20,}+)"),
+    ("Stripe key", r"[sr]k_(?:live|test)_[A-Za-z0-9]{12,}+"),
+    ("Slack token", r"xox[abeoprs]-[0-9][A-Za-z0-9-]{9,}+"),
+    ("Google key", r"AIza[A-Za-z0-9_-]{30,}+"),
+    ("Google token", r"ya29\.[A-Za-z0-9_-]{16,}+"),
+    ("Hugging Face token", r"hf_[A-Za-z0-9]{24,}+"),
+    ("npm token", r"npm_[A-Za-z0-9]{30,}+"),
+    ("PyPI token", r"pypi-AgE[A-Za-z0-9_-]{29,}+"),
+    ("JSON web token", r"eyJ[A-Za-z0-9_-]{8,256}+\.eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?"),
+    ("private key", r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s]*+(?:-----END [A-Z ]{0,30}KEY-----)?"),
+    ("password in an address", r"(?<=://)[^\s/:@]{0,256}+:[^\s/@]{1,256}+(?=@)"),
+)
+
+
+def redact(text: str, source: str, notes: list[Note]) -> str:
+    """Write `[redacted: KIND]` for each key in a text, and note its kind, place and the start of its SHA-256."""
+    if _pattern().search(text) is None:
+        return text
+
+    def replace(match: re.Match[str]) -> str:
+        kind = next(kind for number, (kind, _) in enumerate(_KEYS) if match.group(f"k{number}") is not None)
+        detail = f"{kind}, SHA-256 {sha256_hex(match.group())[:12]}"
+        notes.append(Note("redacted", source, detail, match.start()))
+        return f"[redacted: {kind}]"
+
+    return _pattern().sub(replace, text)
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    # A prefix in the middle of a word is no prefix. The address comes with its own beginning.
+    kinds = "|".join(f"(?P<k{number}>{pattern})" for number, (_, pattern) in enumerate(_KEYS))
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{kinds})")

@@ -1,0 +1,40 @@
+"""The corpus: which cases there are, and that each has its test, named by its id."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+# The ids of each letter: files, encodings, invisible text, boundary and tags, includes, regular expressions, logs and
+# supply chain. Those of git and processes are counted beside their tests.
+CORPUS = {
+    "F": "01 02 03 04 06 07 08 09 10 11 12 14 15 16 17 18 19 20 21 22 23 24 26 27 28 29 30 31 32",
+    "E": "01 02 03 05 06 07 09 10",
+    "U": "01 02 03 04 05 06 08 10 11 12 13 14",
+    "B": "01 02 03 05 06 07 08 09 10 12 13 14 16 17 18 19 20 21 22 23 24 26",
+    "I": "01 02 03 04 05 06 08 09 11 12 13 14",
+    "R": "01 02 03 04 05 06",
+    "L": "01 02 03 04 05 06 07 09 10",
+    "S": "01 02 03 04 05 06",
+}
+CASES = {f"{letter}{number}" for letter, numbers in CORPUS.items() for number in numbers.split()}
+
+_NAME = re.compile(r"test_([a-z]\d\d)_")
+
+
+def named() -> dict[str, list[str]]:
+    """Return the tests of each case, by its id."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and (match := _NAME.match(node.name)):
+                found.setdefault(match[1].upper(), []).append(node.name)
+    return found
+
+
+def test_every_case_has_its_test() -> None:
+    """Each of the 104 cases has a test of its name, and no test is named after a case that there is not."""
+    assert len(CASES) == 104
+    found = {case for case in named() if case[0] in CORPUS}
+    assert found == CASES
