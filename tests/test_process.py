@@ -193,7 +193,7 @@ def test_nothing_is_left_open() -> None:
         run(shell("printf x"), shell("exit 1"), shell("exec cat /dev/zero"), ("/missing",))
     run(shell("exec sleep 60"), bound=0.1)
 
-    assert set(os.listdir("/dev/fd")) == before
+    assert set(os.listdir("/dev/fd")) <= before  # an earlier test's reader may have let go of its pipe meanwhile
 
 
 def test_interrupt_leaves_nothing_alive(tmp_path: Path) -> None:
