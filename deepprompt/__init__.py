@@ -7,18 +7,30 @@ only for what it needs.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+# As type checkers know it. The module of that name is not imported: `python -m deepprompt` looks for it in the current
+# folder first, which may be a stranger's, until __main__ runs.
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from deepprompt.audit import AuditLog as AuditLog
     from deepprompt.audit import read_log as read_log
     from deepprompt.catalog import Catalog as Catalog
     from deepprompt.catalog import bundled as bundled
     from deepprompt.catalog import from_folder as from_folder
     from deepprompt.catalog import from_package as from_package
+    from deepprompt.checks.blame import Blame as Blame
+    from deepprompt.checks.blame import blame as blame
+    from deepprompt.checks.cache import Simulation as Simulation
+    from deepprompt.checks.cache import simulate as simulate
+    from deepprompt.checks.segments import Segment as Segment
+    from deepprompt.checks.segments import read_request as read_request
     from deepprompt.checks.tokens import estimate_tokens as estimate_tokens
+    from deepprompt.checks.verdict import Verdict as Verdict
     from deepprompt.errors import AssetError as AssetError
     from deepprompt.errors import AuditError as AuditError
     from deepprompt.errors import BudgetError as BudgetError
@@ -30,6 +42,7 @@ if TYPE_CHECKING:
     from deepprompt.errors import PaceError as PaceError
     from deepprompt.errors import PathEscapeError as PathEscapeError
     from deepprompt.errors import PromptAssemblyError as PromptAssemblyError
+    from deepprompt.errors import SessionError as SessionError
     from deepprompt.errors import SkillError as SkillError
     from deepprompt.errors import SourceError as SourceError
     from deepprompt.errors import ToolError as ToolError
@@ -41,6 +54,9 @@ if TYPE_CHECKING:
     from deepprompt.prompt import Pace as Pace
     from deepprompt.prompt import Part as Part
     from deepprompt.prompt import Prompt as Prompt
+    from deepprompt.session import Derived as Derived
+    from deepprompt.session import EpochSwitch as EpochSwitch
+    from deepprompt.session import Session as Session
     from deepprompt.sources.claude_md import load_claude_md as load_claude_md
     from deepprompt.sources.git import GitSnapshot as GitSnapshot
     from deepprompt.sources.git import read_git as read_git
@@ -89,6 +105,7 @@ if TYPE_CHECKING:
     from deepprompt.wire.facts import Facts as Facts
     from deepprompt.wire.facts import bundled_facts as bundled_facts
     from deepprompt.wire.facts import load_facts as load_facts
+    from deepprompt.wire.notices import Change as Change
     from deepprompt.wire.request import Request as Request
     from deepprompt.wire.request import build_cached_content as build_cached_content
     from deepprompt.wire.request import build_request as build_request
@@ -103,11 +120,15 @@ _MODULES = {
     "AuditError": "deepprompt.errors",
     "AuditLog": "deepprompt.audit",
     "BASE_PROMPT_V1": "deepprompt.systems.builder",
+    "Blame": "deepprompt.checks.blame",
     "BudgetError": "deepprompt.errors",
     "Catalog": "deepprompt.catalog",
+    "Change": "deepprompt.wire.notices",
     "DYNAMIC_CONTEXT_BOUNDARY": "deepprompt.systems.builder",
     "DeepPromptError": "deepprompt.errors",
+    "Derived": "deepprompt.session",
     "EncodingError": "deepprompt.errors",
+    "EpochSwitch": "deepprompt.session",
     "Facts": "deepprompt.wire.facts",
     "Fingerprint": "deepprompt.tools",
     "GitSnapshot": "deepprompt.sources.git",
@@ -129,6 +150,10 @@ _MODULES = {
     "PromptVars": "deepprompt.systems.preset",
     "Request": "deepprompt.wire.request",
     "Responsibility": "deepprompt.systems.tagged",
+    "Segment": "deepprompt.checks.segments",
+    "Session": "deepprompt.session",
+    "SessionError": "deepprompt.errors",
+    "Simulation": "deepprompt.checks.cache",
     "SkillError": "deepprompt.errors",
     "SkillStore": "deepprompt.sources.skills",
     "SlashCommand": "deepprompt.systems.preset",
@@ -146,11 +171,13 @@ _MODULES = {
     "Usage": "deepprompt.wire.usage",
     "UsageError": "deepprompt.errors",
     "VariableError": "deepprompt.errors",
+    "Verdict": "deepprompt.checks.verdict",
     "agent_names": "deepprompt.systems.agents",
     "agent_prompt": "deepprompt.systems.agents",
     "assemble_messages": "deepprompt.systems.tiers",
     "assemble_subagent_prompt": "deepprompt.systems.agents",
     "assemble_system_prompt": "deepprompt.systems.preset",
+    "blame": "deepprompt.checks.blame",
     "build_cached_content": "deepprompt.wire.request",
     "build_request": "deepprompt.wire.request",
     "build_system_prompt": "deepprompt.systems.tagged",
@@ -172,10 +199,12 @@ _MODULES = {
     "load_skills": "deepprompt.sources.skills",
     "read_git": "deepprompt.sources.git",
     "read_log": "deepprompt.audit",
+    "read_request": "deepprompt.checks.segments",
     "read_usage": "deepprompt.wire.usage",
     "reminder": "deepprompt.systems.agents",
     "reminder_names": "deepprompt.systems.agents",
     "render_project_context": "deepprompt.sources.project",
+    "simulate": "deepprompt.checks.cache",
     "tiered_system_prompt": "deepprompt.systems.tiers",
     "tool_definitions": "deepprompt.systems.toolset",
 }
@@ -192,4 +221,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *_MODULES} - {"TYPE_CHECKING"})

@@ -26,6 +26,8 @@ COMMANDS = {
     "parts": "list the prompt parts with their sizes, paces and conditions",
     "show": "print a prompt part, or copy it to make an override of it",
     "diff": "show what changed between two versions, or around an override",
+    "blame": "say where two prompts or requests part, why, and what that costs",
+    "cache": "show what a provider's cache makes of a conversation",
 }
 
 _PIPE_CLOSED = 128 + 13  # as a shell reports a program that SIGPIPE ended

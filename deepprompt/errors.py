@@ -10,6 +10,7 @@
     ├── VariableError         a part has a variable that has no value, or was given one that it does not have
     ├── BudgetError           the prompt has more tokens than it may have
     ├── ToolError             a tool definition has no name or is not JSON
+    ├── SessionError          a session cannot be saved or loaded, or is asked for what it does not do
     ├── MessageError          a message or a request that no provider would take
     ├── AuditError            a log of assembled prompts cannot be written or read
     ├── UsageError            an answer carries no usage, or numbers that cannot be
@@ -72,6 +73,10 @@ class ToolError(DeepPromptError):
 
 class MessageError(DeepPromptError):
     """A message or a request that no provider would take."""
+
+
+class SessionError(DeepPromptError):
+    """A session cannot be saved or loaded, or is asked for what it does not do."""
 
 
 class AuditError(DeepPromptError):

@@ -81,7 +81,7 @@ class TestBundled:
 
     def test_families(self) -> None:
         """The bundled catalogue has the families of all systems."""
-        assert bundled().families() == ["base", "claude_code", "providers", "tagged", "tiers"]
+        assert bundled().families() == ["base", "claude_code", "providers", "session", "tagged", "tiers"]
         assert bundled().versions("claude_code") == ["2.1.37"]
         assert bundled().versions("base") == ["1.0.0"]
 
@@ -522,7 +522,7 @@ class TestText:
             bundled().text("nobody", "1.0.0", "one")
         assert (
             str(caught.value)
-            == "deepprompt has no nobody/1.0.0/one.md; families: base, claude_code, providers, tagged, tiers"
+            == "deepprompt has no nobody/1.0.0/one.md; families: base, claude_code, providers, session, tagged, tiers"
         )
 
     def test_no_families(self, tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ def is_one_line(said: bytes) -> bool:
     )
 
 
-FAMILIES = "base, claude_code, providers, tagged, tiers"
-VERSIONS = "base 1.0.0\nclaude_code 2.1.37\nproviders 2026.11.15\ntagged 1.0.0\ntiers 1.0.0\n"
+FAMILIES = "base, claude_code, providers, session, tagged, tiers"
+VERSIONS = "base 1.0.0\nclaude_code 2.1.37\nproviders 2026.11.15\nsession 1.0.0\ntagged 1.0.0\ntiers 1.0.0\n"
 
 
 class TestHelp:

@@ -376,7 +376,7 @@ class TestOthers:
         assert rules.input_includes_cached
 
     @pytest.mark.parametrize(
-        ("engine", "granularity", "last"), [("vllm", 16, True), ("sglang", 1, False), ("llama.cpp", 1, True)]
+        ("engine", "granularity", "last"), [("vllm", 16, True), ("sglang", 1, True), ("llama.cpp", 1, True)]
     )
     def test_engines(self, engine: str, granularity: int, last: bool) -> None:
         """An engine caches whatever model it runs, in blocks of its own; some compute the last token anew."""

@@ -45,6 +45,9 @@ def test_every_command_of_the_table_runs(
     shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
     (tmp_path / "F").write_text("base")
     (tmp_path / "agent.json").write_text('{"identity": "You are Ada."}')
+    talk = '[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]'
+    for name in ("talk.json", "before.json", "after.json"):
+        (tmp_path / name).write_text(talk)
     monkeypatch.chdir(tmp_path)
     assert main(line.split()) == 0
     assert any(capsysbinary.readouterr())

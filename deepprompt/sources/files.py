@@ -19,6 +19,8 @@ from deepprompt.prompt import Note
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import drop_hidden, neutralise, scrub, to_text
 
+REPLACED = "it was replaced while it was being opened"
+
 _MOST_LINKS = 16
 
 # Absent on some systems. O_NONBLOCK keeps the open of a FIFO or device that slipped in from waiting.
@@ -180,7 +182,7 @@ def _open_file(path: str, folder: int | None, before: os.stat_result) -> int:
     try:
         after = os.fstat(descriptor)
         if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino):
-            raise FileRefusedError("refused", "it was replaced while it was being opened")
+            raise FileRefusedError("refused", REPLACED)
     except BaseException:
         _close(descriptor)
         raise

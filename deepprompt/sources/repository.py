@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from deepprompt.errors import FileRefusedError, SourceError
-from deepprompt.sources.files import Contents, read_below
+from deepprompt.sources.files import REPLACED, Contents, read_below
 
 _MOST_SMALL = 1 << 20
 _MOST_INDEX = 1 << 29
@@ -27,6 +27,7 @@ _INDEX_A_SECOND = 1 << 26  # git itself needs longer, to look at each file that 
 _CHUNK = 1 << 20
 _MOST_PACKED_REFS = 1 << 26
 _MOST_SYMBOLIC = 5
+_MOST_REPLACED = 5
 _MOST_LINKS = 1 << 16
 
 _HASH = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
@@ -148,10 +149,15 @@ def _follow_git_file(top: str) -> tuple[str, str]:
 
 def _read(root: str, path: str, limit: int = _MOST_SMALL) -> Contents:
     """Read a whole file of a git directory; git itself makes no links there."""
-    try:
-        return read_below(root, path, limit, lambda really: None if really == path else "a link", whole=True)
-    except FileRefusedError as error:
-        raise FileRefusedError(error.kind, f"{os.path.join(root, path)}: {error}") from None
+    tries = 0
+    while True:
+        try:
+            return read_below(root, path, limit, lambda really: None if really == path else "a link", whole=True)
+        except FileRefusedError as error:
+            tries += 1
+            # git itself replaces a ref or an index by a new one: then the new one is there to be read.
+            if str(error) != REPLACED or tries == _MOST_REPLACED:
+                raise FileRefusedError(error.kind, f"{os.path.join(root, path)}: {error}") from None
 
 
 def _read_if_there(root: str, path: str, limit: int = _MOST_SMALL) -> Contents | None:

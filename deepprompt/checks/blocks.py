@@ -1,0 +1,143 @@
+"""The blocks that messages are made of, whoever's they are: what one is, and its text as it is compared and counted.
+
+Marks are no part of that text. A block that is not text is compact JSON with its keys in the order that they have; a
+tool's result has its own lines after that of its header; of an image or a file there is only the SHA-256.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from deepprompt.errors import MessageError
+
+_MARKS = ("cache_control", "prompt_cache_breakpoint")
+# Whose objects are a tool's own data: what is called like a mark in them is none.
+_OPAQUE = ("input", "args", "json", "input_schema", "parameters", "parametersJsonSchema", "response")
+_PAYLOADS = ("data", "bytes", "file_data")
+
+_KINDS = {
+    "text": "text", "input_text": "text", "output_text": "text", "image": "image", "image_url": "image",
+    "input_image": "image", "inlineData": "image", "inline_data": "image", "tool_use": "tool_use",
+    "function_call": "tool_use", "functionCall": "tool_use", "toolUse": "tool_use", "tool_result": "tool_result",
+    "function_call_output": "tool_result", "functionResponse": "tool_result", "function_response": "tool_result",
+    "toolResult": "tool_result", "thinking": "thinking", "redacted_thinking": "thinking", "reasoning": "thinking",
+    "reasoningContent": "thinking",
+}  # fmt: skip
+
+
+def read_block(block: Mapping[str, Any], role: str) -> tuple[str, str, str | None]:
+    """Return what a block of somebody's message is, its text, and the lifetime of its mark."""
+    kind, mark, shown = kind_of(block), lifetime(block), unmarked(block)
+    if kind == "tool_result":
+        return kind, *_read_any_result(block, mark)
+    if kind == "text" and isinstance(text := block.get("text"), str):
+        rest = _rest(shown)
+        kind = "thinking" if rest.get("thought") else "system" if role == "system" else "text"
+        return kind, text + (as_json(rest) if rest else ""), mark
+    return kind, as_json(shown if kind == "thinking" else _digested(shown)), mark
+
+
+def kind_of(block: Mapping[str, Any]) -> str:
+    """Return what a block is: by its type, or where it has none, by its one field."""
+    name = block.get("type")
+    if not isinstance(name, str):
+        name = str(next((key for key in block if key in _KINDS), next(iter(block), "")))
+    if name.endswith("_call_output"):  # OpenAI has one for each of its own tools
+        return "tool_result"
+    return "tool_use" if name.endswith("_call") else _KINDS.get(name, name)
+
+
+def _read_any_result(block: Mapping[str, Any], mark: str | None) -> tuple[str, str | None]:
+    """Return a tool's result, whoever it was written for."""
+    for key in ("toolResult", "functionResponse", "function_response"):
+        inner = block.get(key)
+        if isinstance(inner, Mapping):
+            field = "content" if key == "toolResult" else "response"
+            header = {name: value for name, value in inner.items() if name != field}
+            content = inner.get(field)
+            if isinstance(content, Mapping) and len(content) == 1:  # Gemini's {"output": TEXT} or {"error": TEXT}
+                ((name, said),) = content.items()
+                header, content = ({**header, field: name}, said) if isinstance(said, str) else (header, content)
+            return read_result({**block, key: header}, content, mark)
+    field = "output" if "output" in block else "content"
+    return read_result({name: value for name, value in block.items() if name != field}, block.get(field), mark)
+
+
+def read_result(header: Mapping[str, Any], content: object, mark: str | None) -> tuple[str, str | None]:
+    """Return a tool's result: whose it is on one line, then what it says. Its mark may be that of its last block."""
+    lines = [as_json(unmarked(header))]
+    blocks: Sequence[Any] = [content] if isinstance(content, str | Mapping) else items(content)
+    for number, block in enumerate(blocks):
+        plain = block if isinstance(block, str) else None
+        if isinstance(block, Mapping):
+            mark = lifetime(block) if number == len(blocks) - 1 and mark is None else mark
+            plain = block["text"] if isinstance(block.get("text"), str) and not _rest(unmarked(block)) else None
+        if plain is None:
+            lines.append(as_json(_digested(unmarked(block))))
+        else:  # so that two texts are not one
+            lines += [plain] if number == 0 else ['{"type":"text"}', plain]
+    return "\n".join(lines), mark
+
+
+def _rest(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a text says beside its text. SDKs write every field there could be: an empty one says nothing."""
+    return {key: value for key, value in block.items() if value and key not in ("type", "text")}
+
+
+def items(value: object) -> Sequence[Any]:
+    """Return the elements of a list, none of anything else."""
+    return value if isinstance(value, list | tuple) else ()
+
+
+def lifetime(holder: Mapping[str, Any]) -> str | None:
+    """Return for how long a block's mark is, "" for the default, None without a mark."""
+    mark = next((holder[key] for key in _MARKS if key in holder), None)
+    return None if mark is None else time_of(mark)
+
+
+def time_of(mark: object) -> str:
+    """Return the lifetime that a mark asks for, "" for the default."""
+    return str(mark.get("ttl") or "") if isinstance(mark, Mapping) else ""
+
+
+def unmarked(value: Any, key: str = "") -> Any:
+    """Return a value without its marks; what a tool takes or gives is its own."""
+    if key in _OPAQUE:
+        return value
+    if isinstance(value, Mapping):
+        return {name: unmarked(item, name) for name, item in value.items() if name not in _MARKS}
+    return [unmarked(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _digested(value: Any, key: str = "") -> Any:
+    """Return a value with the SHA-256 of each file in place of it: that is no text, and of no known size in tokens."""
+    if key in _OPAQUE:
+        return value
+    if isinstance(value, Mapping):
+        is_text = value.get("type") == "text"  # a document's, which the model reads
+        return {name: item if is_text and name == "data" else _digested(item, name) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_digested(item) for item in value]
+    if isinstance(value, str) and value.startswith("data:"):
+        head, comma, data = value.partition(",")
+        return f"{head}{comma}{_digest(data)}"
+    return _digest(value) if key in _PAYLOADS and isinstance(value, str | bytes) else value
+
+
+def _digest(data: str | bytes) -> str:
+    return f"sha256:{sha256(data.encode('utf-8', 'surrogatepass') if isinstance(data, str) else data).hexdigest()}"
+
+
+def as_json(value: object) -> str:
+    """Return a value as it is sent: its keys in the order that it has."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    except (TypeError, ValueError) as error:
+        raise MessageError(f"a request that is not JSON: {error}") from None
+
+
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else str(value)

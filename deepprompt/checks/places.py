@@ -1,0 +1,107 @@
+"""To what a place in a request belongs: the file and its line, the section, the message or the tool.
+
+A part of a prompt knows its origin. In a mere text the files and sections are found by the layout that the builder
+gives them; a file that is written to look like that layout can mislead about the place, and about nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepprompt.checks.segments import Segment
+
+BOUNDARY = "\n=== DYNAMIC CONTEXT (per-turn, do not cache) ===\n"
+INSTRUCTIONS = "\n\n## Instruction Files (session-once)\n"
+SKILLS = "\n\n## Skills\n"
+CONTEXT = ("\n## Project\n", "\n## Git status\n", "\n## Git diff\n")
+"""How the builder lays a prompt out, for who has only its text. A session puts the same sections into a message."""
+
+_TOLD = "<context>\n"
+_FILE_NAMES = (".md", ".mdc", ".rst", ".txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands, and to what it belongs."""
+
+    place: str
+    """The block of the request, or the part of the prompt."""
+    source: str
+    line: int
+    """In the source, from 1; 0 for the whole of it, or where lines mean nothing."""
+    block: str
+    changing: bool = False
+
+
+def whole(segment: Segment) -> Place:
+    """Return the place of all of a segment."""
+    return Place(segment.place, segment.origin or _owner(segment), 0, segment.kind, segment.changing)
+
+
+def of_value(segment: Segment, path: str, line: int) -> Place:
+    """Return the place of a value in a segment that is JSON."""
+    source = f"{_owner(segment)}: {path}" if path else _owner(segment)
+    return Place(segment.place, source, line if path else 0, segment.kind)
+
+
+def of_text(segments: Sequence[Segment], number: int, at: int) -> Place:
+    """Return the place of a character of the text of one of some segments, of which those before it are one text."""
+    segment = segments[number]
+    if segment.origin:
+        line = _line_of_part(segments, number, at)
+        return Place(segment.place, segment.origin, line, segment.kind, segment.changing)
+    if segment.kind == "tool_result":  # its first line says only whose it is
+        return Place(segment.place, _owner(segment), segment.text.count("\n", 0, at), segment.kind)
+    source, start, changing = _section(segment.text, at)
+    line = segment.text.count("\n", start, at) + 1 if at >= start else 0
+    return Place(segment.place, source or _owner(segment), line, segment.kind, changing or segment.changing)
+
+
+def _owner(segment: Segment) -> str:
+    """Return the message or tool that a segment belongs to."""
+    if segment.kind == "tool":
+        return f"tool {segment.place.partition(' ')[2]}"
+    return segment.place if segment.joins else segment.place.partition(".")[0]
+
+
+def _line_of_part(segments: Sequence[Segment], number: int, at: int) -> int:
+    """Return the line in the file, asset or argument that a part was made of; 0 in what was put around it."""
+    segment = segments[number]
+    text, start = segment.text, 0
+    header = f"\n[{segment.origin.removeprefix('file:')}]\n"
+    if text.startswith(header):
+        start = len(header)
+    elif segment.origin.startswith("file:") and segment.place != "append":
+        # A template's own text comes in pieces, between those of its includes.
+        pieces = [piece.text for piece in segments[:number] if piece.origin == segment.origin]
+        return sum(piece.count("\n") for piece in pieces) + text.count("\n", 0, at) + 1
+    elif number:
+        start = min(len(text) - len(text.lstrip("\n")), 2)
+    if text[start : start + len(segment.place) + 3].lower() == f"<{segment.place}>\n":
+        start += len(segment.place) + 3
+    return text.count("\n", start, at) + 1 if at >= start else 0
+
+
+def _section(text: str, at: int) -> tuple[str, int, bool]:
+    """Return the file or section of a text, where it begins, and whether it changes with the turn."""
+    begin = text.rfind(BOUNDARY, 0, at)
+    if begin >= 0 or text.startswith(_TOLD):
+        found = max((text.rfind(heading, max(begin, 0), at + 1), heading) for heading in CONTEXT)
+        return (found[1].strip("\n# ").lower(), found[0] + 1, True) if found[0] >= 0 else ("", 0, True)
+    begin = text.find(INSTRUCTIONS, 0, at)
+    skills = text.rfind(SKILLS, max(begin, 0), at)
+    if skills >= 0:
+        return "skills", skills + 2, False
+    return _file(text, begin, at) if begin >= 0 else ("", 0, False)
+
+
+def _file(text: str, begin: int, at: int) -> tuple[str, int, bool]:
+    """Return the instruction file that a place in their section belongs to."""
+    end = at + 1
+    while (found := text.rfind("\n\n[", begin, end)) >= 0:
+        path, bracket, _ = text[found + 3 : text.find("\n", found + 3)].rpartition("]")
+        if bracket and ("/" in path or "\\" in path or path.lower().endswith(_FILE_NAMES)):
+            return f"file:{path}", found + len(path) + 5, False
+        end = found + 2
+    return "instructions", begin + 2, False

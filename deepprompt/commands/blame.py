@@ -1,0 +1,178 @@
+"""`deepprompt blame`: where two prompts, sessions or recorded requests part, what moved there, and what that costs."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import re
+from dataclasses import dataclass
+
+from deepprompt.checks.blame import Blame, blame, total_tokens
+from deepprompt.checks.segments import Segment, read_request
+from deepprompt.commands.options import given
+from deepprompt.commands.output import write, write_json
+from deepprompt.errors import MessageError, SourceError
+from deepprompt.sources.secrets import redact
+from deepprompt.sources.text import reveal
+
+_FILE_LIMIT = 1 << 26
+_BOM = "\ufeff"
+# What a text has to begin with to be meant as JSON, even if it is none.
+_LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
+# Changes that a terminal does not show.
+_UNSEEN = ("Unicode form", "byte order mark", "line ends", "white space", "trailing blanks", "escapes")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `blame`."""
+    parser.epilog = (
+        "A and B are files: the text of a prompt, what build --json printed, a saved session, or the JSON of a "
+        "recorded request of any provider. - is standard input. Exit 0: B begins with all of A, so nothing is lost; "
+        "1: it does not; 2: wrong usage."
+    )
+    parser.add_argument("old", metavar="A", type=given, help="the earlier request")
+    parser.add_argument("new", metavar="B", type=given, help="the later one")
+    parser.add_argument(
+        "--provider", type=given, metavar="NAME", help="count the cost by what is known of this provider"
+    )
+    parser.add_argument(
+        "--model", type=given, metavar="NAME", help="and of this model; by default the one that B names"
+    )
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what changed first, where, and what it costs."""
+    if options.old == options.new == "-":
+        options.usage_error("A and B cannot both be standard input")
+    if options.model and not options.provider:
+        options.usage_error("--model needs --provider NAME, whose model it is")
+    old, new = _load(options.old), _load(options.new)
+    prices = _prices(options, new)
+    found = blame(old, new)
+    tokens = total_tokens(old), total_tokens(new)
+    if options.json:
+        write_json(_report(found, tokens, prices))
+    elif found is None:
+        write(
+            f"B begins with all of A: {tokens[0]:,} tokens can be read, {tokens[1] - tokens[0]:,} are new (estimated)\n"
+        )
+    else:
+        write(_described(found, tokens, prices))
+    return 0 if found is None else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Prices:
+    """What reading and writing cost, as multiples of the plain input price, and by whose word."""
+
+    read: float
+    write: float
+    basis: str
+    minimum: int = 0
+
+
+def _prices(options: argparse.Namespace, new: list[Segment]) -> _Prices:
+    if not options.provider:
+        return _Prices(0.1, 1.0, "0.1 x for a read; --provider NAME counts by its own")
+    from deepprompt.wire.facts import bundled_facts
+
+    facts = bundled_facts()
+    if options.provider not in facts.providers():
+        options.usage_error(f"no provider {options.provider!r}; there are: {', '.join(facts.providers())}")
+    named = next((segment.text for segment in new if (segment.place, segment.kind) == ("model", "setting")), "")
+    model = options.model or named
+    if not model:
+        options.usage_error(f"--provider {options.provider} needs --model NAME: B does not say its model")
+    provider = facts.route(model) or options.provider if options.provider == "litellm" else options.provider
+    rules = facts.rules(provider, model)
+    written = rules.write_price.get(rules.lifetimes[0], 1.0) if rules.lifetimes else 1.0
+    known = "" if rules.known else ", which do not know this model"
+    basis = f"{rules.read_price:g} x for a read, else {written:g} x: {provider} {model}, facts of {rules.as_of}"
+    return _Prices(rules.read_price, written, basis + known, rules.minimum)
+
+
+def _load(path: str) -> list[Segment]:
+    """Return what a file holds, byte for byte: no line end and no byte order mark is a matter of taste here."""
+    name = "standard input" if path == "-" else path
+    text = _text(path, name)
+    begin = text.removeprefix(_BOM).lstrip()
+    if begin.startswith(("{", "[")):
+        try:
+            return read_request(json.loads(begin))
+        except json.JSONDecodeError as error:
+            if name.endswith(".json") or _LIKE_JSON.match(begin):
+                line = error.lineno + text.count("\n", 0, len(text) - len(begin))
+                raise MessageError(f"{name}:{line}: not JSON: {error.msg}") from None
+        except RecursionError:
+            raise MessageError(f"{name}: nested too deeply") from None
+        except ValueError as error:  # a number of too many digits
+            raise MessageError(f"{name}: not JSON: {error}") from None
+        except MessageError as error:
+            raise MessageError(f"{name}: {error}") from None
+    return read_request(text)
+
+
+def _text(path: str, name: str) -> str:
+    try:
+        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+            data = file.read(_FILE_LIMIT + 1)
+    except OSError as error:
+        raise SourceError(f"{name}: {error.strerror}") from None
+    if len(data) > _FILE_LIMIT:
+        raise SourceError(f"{name}: larger than {_FILE_LIMIT} bytes")
+    if not data:
+        raise SourceError(f"{name}: is empty")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+
+
+def _cost(found: Blame, tokens: tuple[int, int], prices: _Prices) -> float:
+    return 0.0 if tokens[0] < prices.minimum else found.cost(prices.read, prices.write)
+
+
+def _report(found: Blame | None, tokens: tuple[int, int], prices: _Prices) -> dict[str, object]:
+    if found is None:
+        return {"miss": False, "kept": tokens[0], "lost": 0, "new": tokens[1] - tokens[0]}
+    what = {"miss": True, "why": found.why} | dataclasses.asdict(found)
+    what |= {key: redact(str(what[key]), key, []) for key in ("old", "new")}
+    return what | {"cost": round(_cost(found, tokens, prices), 3), "prices": prices.basis}
+
+
+def _described(found: Blame, tokens: tuple[int, int], prices: _Prices) -> str:
+    lines = [
+        f"{found.kind}: {found.why}",
+        f"  where  {_visible(_where(found))}, byte {found.offset:,}",
+        f"  was    {_quoted(found.old, found.kind)}",
+        f"  is     {_quoted(found.new, found.kind)}",
+        f"  kept   {found.kept:,} tokens at most (estimated)",
+        f"  lost   {found.lost:,} tokens, {found.repeated:,} of them sent before",
+        f"  costs  {_cost(found, tokens, prices):,.0f} tokens at the plain input price ({prices.basis})",
+    ]
+    if tokens[0] < prices.minimum:
+        lines.append(f"  note   A has {tokens[0]:,} tokens, and fewer than {prices.minimum:,} are not cached")
+    if found.changing:
+        lines.append("  note   this is the turn's context, which may change; what is to be cached stands before it")
+    return "\n".join(lines) + "\n"
+
+
+def _where(found: Blame) -> str:
+    """Return the file and line as editors take them, or else the block and what it belongs to."""
+    path = found.source.removeprefix("file:")
+    if path != found.source:
+        where = f"{path}:{found.line}" if found.line else path
+        return where if path in found.place else f"{where} in {found.place}"
+    where = found.place if found.source in found.place else f"{found.place}, {found.source}"
+    return f"{where}, line {found.line}" if found.line else where
+
+
+def _quoted(line: str, kind: str) -> str:
+    """Return a line so that all of it is seen: blanks at its end, line ends, how its characters are composed."""
+    return _visible(json.dumps(line, ensure_ascii=kind in _UNSEEN)) if line else "(nothing)"
+
+
+def _visible(text: str) -> str:
+    return reveal(redact(text, "", []), "", [])

@@ -1,0 +1,232 @@
+"""`deepprompt cache`: what a provider's cache makes of a conversation, turn by turn, and what that costs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from deepprompt.commands.options import given
+from deepprompt.commands.output import write, write_json
+from deepprompt.errors import MessageError
+from deepprompt.sources.text import one_line, reveal
+
+if TYPE_CHECKING:
+    from deepprompt.checks.cache import Simulation
+    from deepprompt.commands.transcript import Transcript
+    from deepprompt.wire.facts import Facts, Rules
+
+_GAP = 60.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `cache`."""
+    parser.add_argument(
+        "transcript",
+        metavar="TRANSCRIPT",
+        help='JSON or JSON Lines: request bodies, each perhaps as {"at": TIME, "body": ...}; or a conversation, as a '
+        'list of messages or as {"messages": [...], "tools": [...], "system": ...}; or a saved session; - is standard '
+        "input",
+    )
+    parser.add_argument(
+        "--provider", type=given, required=True, metavar="NAME", help="whose rules hold, such as anthropic or vllm"
+    )
+    parser.add_argument(
+        "--model", type=given, required=True, metavar="NAME", help="the model, as the provider calls it"
+    )
+    parser.add_argument("--compare", type=given, metavar="OTHER", help="another transcript, to show beside the first")
+    parser.add_argument(
+        "--gap",
+        type=_gap,
+        metavar="SECONDS",
+        help="the time between requests where none is given (default: 60; with 0 nothing expires)",
+    )
+    parser.add_argument(
+        "--facts", type=given, metavar="FILE", help="your own facts about models, over the bundled ones"
+    )
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+
+
+def _gap(text: str) -> float:
+    try:
+        gap = float(text)
+    except ValueError:
+        gap = -1.0
+    if gap < 0 or not isfinite(gap):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds, not {text!r:.40}")
+    return gap
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what each request reads, writes and pays in full, the totals, and what is assumed."""
+    from deepprompt.commands.transcript import read_transcript
+    from deepprompt.wire.facts import bundled_facts, load_facts
+
+    facts = load_facts(options.facts) if options.facts else bundled_facts()
+    if options.provider not in facts.providers():
+        options.usage_error(f"there is no provider {options.provider!r:.40}; there are: {', '.join(facts.providers())}")
+    if options.transcript == options.compare == "-":
+        options.usage_error("TRANSCRIPT and --compare cannot both be standard input")
+    rules = _rules(options, facts)
+    paths = [options.transcript, *([options.compare] if options.compare else [])]
+    replays = [_replay(read_transcript(path, options.provider, rules, facts), rules, options.gap) for path in paths]
+    if options.json:
+        reports = [replay.report() for replay in replays]
+        both = {"first": reports[0], "second": reports[-1], "ratio": _ratio(replays[0], replays[-1])}
+        write_json(both if options.compare else reports[0])
+    else:
+        write(_side_by_side(*replays) if options.compare else _table(replays[0]))
+    return 0
+
+
+def _rules(options: argparse.Namespace, facts: Facts) -> Rules:
+    """Return the rules of the provider, or of the one that LiteLLM leads to."""
+    provider: str = options.provider
+    return facts.rules((facts.route(options.model) or provider) if provider == "litellm" else provider, options.model)
+
+
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """A transcript that went through a cache."""
+
+    name: str
+    times: Sequence[float]
+    result: Simulation
+    assumed: tuple[str, ...]
+
+    @property
+    def cost(self) -> float:
+        """What it costs: in tokens at the plain price, or in those that an engine has to work through."""
+        return self.result.paid if _has_price(self.result.rules) else self.result.total - self.result.read
+
+    @property
+    def lifetimes(self) -> list[str]:
+        """The lifetimes that something was written for, in the order of the facts."""
+        written = {life for charge in self.result.charges for life in charge.written}
+        return [life for life in self.result.rules.lifetimes if life in written]
+
+    def report(self) -> dict[str, object]:
+        """Return everything, for JSON."""
+        result, rules = self.result, self.result.rules
+        turns = [
+            {
+                "turn": number,
+                "at": self.times[number - 1] if self.times else None,
+                "input": charge.total,
+                "read": charge.read,
+                "written": dict(charge.written),
+                "full": charge.full,
+                "why": charge.why,
+            }
+            for number, charge in enumerate(result.charges, 1)
+        ]
+        return {
+            "transcript": self.name,
+            "provider": rules.provider,
+            "model": rules.model,
+            "facts_as_of": rules.as_of,
+            "model_known": rules.known,
+            "turns": turns,
+            "input": result.total,
+            "read": result.read,
+            "written": {life: sum(charge.written.get(life, 0) for charge in result.charges) for life in self.lifetimes},
+            "full": sum(charge.full for charge in result.charges),
+            "read_share": result.read_share,
+            "price": result.price if _has_price(rules) else None,
+            "assumed": list(self.assumed),
+        }
+
+    def columns(self) -> tuple[list[str], list[list[str]]]:
+        """Return the heads of the columns of numbers, and the cells of each turn and then of all of them."""
+        lives = self.lifetimes
+        heads = [f"written {life}" for life in lives] if len(lives) > 1 else ["written"]
+        rows = [
+            [charge.total, charge.read, *(charge.written.get(life, 0) for life in lives or [""]), charge.full]
+            for charge in self.result.charges
+        ]
+        rows.append([sum(column) for column in zip(*rows, strict=True)])
+        return ["input", "read", *heads, "full"], [[f"{cell:,}" for cell in row] for row in rows]
+
+
+def _has_price(rules: Rules) -> bool:
+    """Whether what is read has a price of its own; an engine only saves itself the work."""
+    return rules.caching != "automatic" or rules.read_price != 1.0
+
+
+def _replay(transcript: Transcript, rules: Rules, gap: float | None) -> _Replay:
+    from deepprompt.checks.cache import simulate
+
+    times, assumed = transcript.times, []
+    if not times:
+        gap = _GAP if gap is None else gap
+        times = tuple(number * gap for number in range(len(transcript.requests))) if gap else ()
+        assumed.append(f"{gap:g} seconds from request to request (--gap)" if gap else "nothing expires (--gap 0)")
+    if transcript.rebuilt:
+        marks = ", with the marks that 'deepprompt build --to' puts" if rules.marks else ""
+        assumed.append(f"a request is what stands before an answer{marks}")
+    if not rules.known and _has_price(rules):
+        assumed.append(f"{rules.model}, which the facts do not know, has the careful rules for any model")
+    try:
+        result = simulate(transcript.requests, rules, times=times)
+    except MessageError as error:
+        raise MessageError(f"{transcript.name}: {error}") from None
+    return _Replay(transcript.name, times, result, (*assumed, *result.assumed))
+
+
+def _table(replay: _Replay) -> str:
+    result = replay.result
+    heads, cells = replay.columns()
+    whys = [*(charge.why for charge in result.charges), ""]
+    rows = [["turn", *heads, "why"]]
+    rows += [[turn, *row, why] for turn, row, why in zip(_turns(len(cells)), cells, whys, strict=True)]
+    price = f"price: {result.price:.3f} of what the input costs without a cache"
+    if not _has_price(result.rules):
+        price = f"worked through: {replay.cost:,} of {result.total:,} tokens; {result.rules.provider} has no price"
+    share = f"read after the first turn: {result.read_share:.1%} of the input"
+    return _page(result.rules, [], rows, [share, price], replay.assumed)
+
+
+def _side_by_side(first: _Replay, second: _Replay) -> str:
+    (heads, cells), (other_heads, others) = first.columns(), second.columns()
+    rows = [["turn", *(f"{head} 1" for head in heads), *(f"{head} 2" for head in other_heads), ""]]
+    turns = zip_longest(cells[:-1], others[:-1])
+    for one, two in (*turns, (cells[-1], others[-1])):
+        rows.append(["", *(one or ["-"] * len(heads)), *(two or ["-"] * len(other_heads)), ""])
+    for row, turn in zip(rows[1:], _turns(len(rows) - 1), strict=True):
+        row[0] = turn
+    share, other_share = first.result.read_share, second.result.read_share
+    lines = [f"read after the first turn: {share:.1%} and {other_share:.1%} of the input"]
+    if _has_price(first.result.rules):
+        prices = f"{first.result.price:.3f} and {second.result.price:.3f}"
+        lines.append(f"price: {prices} of what the input costs without a cache")
+    ratio = _ratio(first, second)
+    unit = "tokens at the plain price" if _has_price(first.result.rules) else "tokens to work through"
+    times = "" if ratio is None else f": {ratio:.3f} times as much"
+    lines.append(f"1 costs {first.cost:,.0f} {unit}, 2 costs {second.cost:,.0f}{times}")
+    names = [f"1: {first.name}", f"2: {second.name}"]
+    return _page(first.result.rules, names, rows, lines, dict.fromkeys((*first.assumed, *second.assumed)))
+
+
+def _ratio(first: _Replay, second: _Replay) -> float | None:
+    """Return how many times what the first one costs the second one does."""
+    return second.cost / first.cost if first.cost else None
+
+
+def _turns(rows: int) -> list[str]:
+    return [*map(str, range(1, rows)), "all"]
+
+
+def _page(
+    rules: Rules, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[str], assumed: Iterable[str]
+) -> str:
+    """Return a table with what stands over and under it, and nothing in it that a terminal would obey."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    shown = [f"{rules.provider}, {rules.model}, facts of {rules.as_of}", *names, ""]
+    for row in rows:
+        cells = [cell.rjust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
+        shown.append("  ".join([*cells, row[-1]]).rstrip())
+    shown += ["", *lines, "", "assumed:", *(f"  {sentence}" for sentence in assumed)]
+    return "".join([one_line(reveal(line, "", []), "", []) + "\n" for line in shown])

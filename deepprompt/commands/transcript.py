@@ -1,0 +1,193 @@
+"""Reading a transcript: recorded requests, or the requests that a conversation was made of, as segments with times."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any
+
+from deepprompt.checks.prefixes import OPTIONS
+from deepprompt.checks.segments import Segment, read_request
+from deepprompt.commands.options import own_text
+from deepprompt.errors import MessageError, ToolError
+from deepprompt.prompt import Pace, Part, Prompt
+from deepprompt.wire import TARGETS
+from deepprompt.wire.facts import Facts, Rules
+from deepprompt.wire.request import build_request
+
+_EXPECTED = 'expected request bodies, a list of messages, {"messages": [...]} or a saved session'
+_OF_BODIES = ("body", "messages", "input", "contents")
+_SYSTEM = ("system", "developer")
+_ANSWERING = ("assistant", "model")
+_ANSWERS = ("function_call", "reasoning")
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The requests of a file, in order."""
+
+    name: str
+    requests: tuple[Sequence[Segment], ...]
+    times: tuple[float, ...]
+    """When each of them started, in seconds; none where the file does not say."""
+    rebuilt: bool
+    """Whether the requests were made again from the conversation."""
+
+
+def read_transcript(path: str, provider: str, rules: Rules, facts: Facts) -> Transcript:
+    """Return the requests in a file, or those that its conversation needs under a provider's rules."""
+    name = "standard input" if path == "-" else path
+    try:
+        data = _parse(own_text(path), name)
+        try:
+            return _transcript(name, data, provider, rules, facts)
+        except (MessageError, ToolError) as error:
+            raise type(error)(f"{name}: {error}") from None
+    except RecursionError:
+        raise MessageError(f"{name}: nested too deeply") from None
+
+
+def _transcript(name: str, data: Any, provider: str, rules: Rules, facts: Facts) -> Transcript:
+    if isinstance(data, Mapping) and "sha256" in data and "session" in data:
+        prompt, messages = _session(data["session"])
+    elif isinstance(data, Mapping) and "messages" in data and "body" not in data:
+        prompt, messages = _conversation(data)
+    elif isinstance(data, list) and data and all(_is_message(item) for item in data):
+        prompt, messages = Prompt(()), data
+    else:
+        return _recorded(name, data)
+    requests = _rebuilt(prompt, messages, provider, rules, facts)
+    if not requests:
+        raise MessageError("no request in it: no message that could be answered")
+    return Transcript(name, tuple(requests), (), True)
+
+
+def _parse(text: str, name: str) -> Any:
+    """Return JSON, or the values of JSON Lines as a list."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        first = error
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    values = []
+    for number, line in lines:
+        try:
+            values.append(json.loads(line))
+        except ValueError as error:
+            # One value over several lines fails where it is wrong; lines of values, at the first that is.
+            wrong, number = (error, number) if values else (first, getattr(first, "lineno", 1))
+            raise MessageError(f"{name}:{number}: not JSON: {getattr(wrong, 'msg', wrong)}") from None
+    if not values:
+        raise MessageError(f"{name}: no request in it: nothing but blank lines")
+    return values
+
+
+def _is_message(item: object) -> bool:
+    return (
+        isinstance(item, Mapping) and ("role" in item or "type" in item) and not any(key in item for key in _OF_BODIES)
+    )
+
+
+def _recorded(name: str, data: Any) -> Transcript:
+    """Return requests as they were recorded, and when, if that is said."""
+    if isinstance(data, Mapping) and "role" in data:
+        raise MessageError(f"{_EXPECTED}, found one message: put it into a list")
+    if not isinstance(data, Mapping | list):
+        raise MessageError(f"{_EXPECTED}, found {json.dumps(data, ensure_ascii=False)[:40]}")
+    items = data if isinstance(data, list) else [data]
+    if not items:
+        raise MessageError("no request in it: the list is empty")
+    requests, times = [], []
+    for number, item in enumerate(items, 1):
+        try:
+            body = item.get("body", item) if isinstance(item, Mapping) else item
+            if _is_message(item) or not isinstance(body, Mapping):
+                raise MessageError(f"{_EXPECTED}, found {'a message' if _is_message(item) else type(body).__name__}")
+            requests.append(_segments(body))
+            times += [_time(item["at"])] if item.get("at") is not None else []
+        except MessageError as error:
+            raise MessageError(f"request {number}: {error}") from None
+    if times and len(times) < len(items):
+        missing = next(number for number, item in enumerate(items, 1) if item.get("at") is None)
+        raise MessageError(f'request {missing} has no "at", and others have; give it to all of them, or to none')
+    return Transcript(name, tuple(requests), tuple(times), False)
+
+
+def _segments(body: Mapping[str, Any]) -> list[Segment]:
+    """Return the segments of a body, with OpenAI's options of the cache, which are no part of a prefix."""
+    options = body.get(OPTIONS)
+    found = [Segment(OPTIONS, "setting", "", json.dumps(options))] if isinstance(options, Mapping) else []
+    return found + read_request(body)
+
+
+def _time(at: object) -> float:
+    """Return a time as seconds."""
+    try:
+        if isinstance(at, str):
+            time = datetime.fromisoformat(at)
+            return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        if isinstance(at, int | float) and not isinstance(at, bool) and isfinite(at):
+            return float(at)
+    except (ValueError, OverflowError):
+        pass
+    raise MessageError(f"at is seconds, or a time such as 2026-11-15T09:30:00Z, not {at!r:.40}")
+
+
+def _session(state: Any) -> tuple[Prompt, list[Any]]:
+    """Return the prompt and the messages of a saved session."""
+    try:
+        parts = [Part(name, _text(text), Pace(pace), origin) for name, text, pace, origin in state["parts"]]
+        return Prompt(tuple(parts), tuple(state["tools"]), fixed_order=True), list(state["messages"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise MessageError(f"not a saved session, or damaged: {error!r:.80}") from None
+
+
+def _conversation(data: Mapping[str, Any]) -> tuple[Prompt, list[Any]]:
+    """Return the system prompt with the tools, and the messages, of an object that has them."""
+    messages, tools, system = data["messages"], data.get("tools") or [], data.get("system") or []
+    for key, value in (("messages", messages), ("tools", tools)):
+        if not isinstance(value, list):
+            raise MessageError(f"{key} is a list, not {type(value).__name__}")
+    try:
+        texts = [system] if isinstance(system, str) else [_text(block["text"]) for block in system]
+    except (KeyError, TypeError):
+        raise MessageError("system is a text, or a list of blocks that have one") from None
+    parts = tuple(Part(f"system[{number}]", text, Pace.PROJECT, "") for number, text in enumerate(texts))
+    return Prompt(parts, tuple(tools)), messages
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} in place of a text")
+    return value
+
+
+def _rebuilt(prompt: Prompt, messages: list[Any], provider: str, rules: Rules, facts: Facts) -> list[Sequence[Segment]]:
+    """Return the requests that the answers of a conversation were given to, marked where the provider takes marks."""
+    for number, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            raise MessageError(f"messages[{number}]: expected an object, not {type(message).__name__}")
+    requests: list[Sequence[Segment]] = []
+    for end in _ends(messages):
+        if rules.marks and provider in TARGETS:
+            request = build_request(prompt, messages[:end], to=provider, model=rules.model, facts=facts)
+            requests.append(_segments(request.body))
+        else:
+            requests.append(read_request(replace(prompt, messages=tuple(messages[:end]))))
+    return requests
+
+
+def _ends(messages: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    """Yield how many messages each request had: all before an answer, and the last, which may have none yet."""
+    asked = answering = False
+    for number, message in enumerate(messages):
+        answers = message.get("role") in _ANSWERING or message.get("type") in _ANSWERS
+        if asked and answers and not answering:
+            yield number
+        asked = asked or (not answers and message.get("role") not in _SYSTEM)
+        answering = answers
+    if asked and not answering:
+        yield len(messages)
