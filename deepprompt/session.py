@@ -22,7 +22,7 @@ from deepprompt.errors import DeepPromptError, MessageError, SessionError
 from deepprompt.prompt import Note, Pace, Part, Prompt
 from deepprompt.sources.files import replace_file
 from deepprompt.sources.text import scrub
-from deepprompt.tools import Fingerprint, canonical_tools, fingerprint
+from deepprompt.tools import Fingerprint, as_dict, canonical_tools, fingerprint
 from deepprompt.wire.blocks import ToolCall, ToolResult
 from deepprompt.wire.conversation import read_messages
 from deepprompt.wire.facts import Facts
@@ -392,8 +392,5 @@ def _plain_json(value: object) -> str:
 
 
 def _as_dict(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if hasattr(value, "model_dump"):  # an SDK's own block
-        return value.model_dump(exclude_none=True)
-    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    """Return an SDK's own message or block as a mapping too."""
+    return value.model_dump(exclude_none=True) if hasattr(value, "model_dump") else as_dict(value)

@@ -38,15 +38,15 @@ def canonical_tools(tools: Iterable[Mapping[str, object]]) -> str:
 
     try:
         text = json.dumps(
-            ordered, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain
+            ordered, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=as_dict
         )
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"tools are not JSON: {error}") from None
     return scrub(text, "tools", [])
 
 
-def _plain(value: object) -> object:
-    """Return what json does not know but a tool may hold: any other mapping than dict."""
+def as_dict(value: object) -> object:
+    """Return what json does not know but a tool or a message may hold: any other mapping than dict."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")

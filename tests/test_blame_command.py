@@ -332,7 +332,7 @@ class TestFiles:
         """A file has to be there, and not without bounds."""
         (path,) = stored(tmp_path, a="One.")
         assert failure(capsysbinary, path, tmp_path / "b") == f"{tmp_path}/b: No such file or directory"
-        monkeypatch.setattr("deepprompt.commands.blame._FILE_LIMIT", 3)
+        monkeypatch.setattr("deepprompt.commands.options._OWN_FILE_LIMIT", 3)
         assert failure(capsysbinary, path, path) == f"{path}: larger than 3 bytes"
 
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 from deepprompt.checks.blame import Blame, blame, total_tokens
 from deepprompt.checks.segments import Segment, read_request
-from deepprompt.commands.options import given
+from deepprompt.commands.options import given, own_bytes
 from deepprompt.commands.output import write, write_json
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import reveal
 
-_FILE_LIMIT = 1 << 26
 _BOM = "\ufeff"
 # What a text has to begin with to be meant as JSON, even if it is none.
 _LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
@@ -115,13 +114,7 @@ def _load(path: str) -> list[Segment]:
 
 
 def _text(path: str, name: str) -> str:
-    try:
-        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
-            data = file.read(_FILE_LIMIT + 1)
-    except OSError as error:
-        raise SourceError(f"{name}: {error.strerror}") from None
-    if len(data) > _FILE_LIMIT:
-        raise SourceError(f"{name}: larger than {_FILE_LIMIT} bytes")
+    data = own_bytes(path, name)
     if not data:
         raise SourceError(f"{name}: is empty")
     try:

@@ -52,13 +52,7 @@ def own_part(name: str, path: str) -> tuple[Part]:
 
 def own_text(path: str) -> str:
     """Return the text of a file that the user named: theirs, so taken as it is but for BOM and line ends."""
-    try:
-        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
-            data = file.read(_OWN_FILE_LIMIT + 1)
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}") from None
-    if len(data) > _OWN_FILE_LIMIT:
-        raise SourceError(f"{path}: larger than {_OWN_FILE_LIMIT} bytes")
+    data = own_bytes(path, path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -66,3 +60,15 @@ def own_text(path: str) -> str:
     if not text:
         raise SourceError(f"{'standard input' if path == '-' else path}: is empty")
     return unify_line_ends(text)
+
+
+def own_bytes(path: str, name: str) -> bytes:
+    """Return the bytes of a file that the user named, or of standard input for `-`; errors call it `name`."""
+    try:
+        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+            data = file.read(_OWN_FILE_LIMIT + 1)
+    except OSError as error:
+        raise SourceError(f"{name}: {error.strerror}") from None
+    if len(data) > _OWN_FILE_LIMIT:
+        raise SourceError(f"{name}: larger than {_OWN_FILE_LIMIT} bytes")
+    return data

@@ -16,6 +16,7 @@ from typing import Any
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
 from deepprompt.sources.text import scrub
+from deepprompt.tools import as_dict
 from deepprompt.wire.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -264,13 +265,6 @@ def _json(value: object, place: str, notes: list[Note]) -> str:
     except (TypeError, ValueError) as error:
         raise MessageError(f"{place}: not JSON: {error}") from None
     return scrub(text, place, notes)
-
-
-def as_dict(value: object) -> object:
-    """Return what json does not know but a message may hold: any other mapping than dict."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 def _plain(block: Mapping[str, Any], place: str, notes: list[Note]) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from typing import Any
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.sources.text import is_blank, scrub
-from deepprompt.tools import tool_name
+from deepprompt.tools import as_dict, tool_name
 from deepprompt.wire.blocks import Message, Text
-from deepprompt.wire.conversation import as_dict, read_messages
+from deepprompt.wire.conversation import read_messages
 
 
 @dataclass(frozen=True, slots=True)
