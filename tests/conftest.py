@@ -7,16 +7,28 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from repositories import make_repository, processes_with
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension
 from syrupy.location import PyTestLocation
 
+from deepprompt.testing.prompt_file import PromptFile
 
-class PromptFile(SingleFileSnapshotExtension):
-    """Stores bytes at `tests/snapshots/<test module>/<test>.txt`."""
+# Our own plugin not by its entry point (see pyproject.toml), but here, where coverage has begun to measure.
+pytest_plugins = ["pytester", "deepprompt.testing"]
 
-    file_extension = "txt"
+# Else pytest reads test*.txt as doctests, and would run what a prompt shows behind `>>>`.
+collect_ignore = ["snapshots"]
+
+
+# The same examples every time: a failure that comes and goes stops the wrong change. HYPOTHESIS_PROFILE=default looks
+# for new ones.
+settings.register_profile("fixed", derandomize=True, database=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+class OwnFile(PromptFile):
+    """Stores a prompt at `tests/snapshots/<test module>/<test>.txt`."""
 
     @classmethod
     def dirname(cls, *, test_location: PyTestLocation) -> str:
@@ -26,9 +38,9 @@ class PromptFile(SingleFileSnapshotExtension):
 
 
 @pytest.fixture
-def prompt_file(snapshot: SnapshotAssertion) -> SnapshotAssertion:
-    """Compare bytes with the snapshot file of the test."""
-    return snapshot.use_extension(PromptFile)
+def prompt_file(prompt_snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    """Compare a prompt with the snapshot file of the test."""
+    return prompt_snapshot.use_extension(OwnFile)
 
 
 @pytest.fixture

@@ -1,0 +1,59 @@
+"""The pytest plugin: fixtures that guard any prompt, whoever built it.
+
+pytest imports this module at its start in every project that has deepprompt installed. So nothing is imported here but
+pytest itself; a fixture imports what it needs when a test asks for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any
+
+    from syrupy.assertion import SnapshotAssertion
+
+    from deepprompt.checks.perturb import Stability
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Keep pytest from running snapshots: to it every `test*.txt` is a doctest, and a prompt may well have a `>>>`."""
+    folder = config.getoption("snapshot_dirname", "__snapshots__")
+    return True if collection_path.suffix == ".txt" and folder in collection_path.parts else None
+
+
+@pytest.fixture
+def prompt_snapshot(request: pytest.FixtureRequest) -> SnapshotAssertion:
+    """Compare a prompt, a message array or a request body with its file, byte for byte: `assert value == ...`."""
+    try:
+        import syrupy  # noqa: F401
+    except ModuleNotFoundError:
+        pytest.fail("prompt_snapshot needs syrupy: pip install 'deepprompt[snapshot]'", pytrace=False)
+    if not request.config.pluginmanager.hasplugin("syrupy"):
+        pytest.fail(
+            "prompt_snapshot needs syrupy's plugin, which is not loaded: leave out -p no:syrupy, or add -p syrupy "
+            "where plugins are not loaded by themselves",
+            pytrace=False,
+        )
+    from deepprompt.testing.prompt_file import prompt_assertion
+
+    return prompt_assertion(request)
+
+
+@pytest.fixture
+def assert_prefix_stable() -> Callable[..., Stability]:
+    """Call a function that returns a prompt in changed surroundings, and fail if its static prefix moves."""
+
+    def check(target: str | Callable[[], object], **options: Any) -> Stability:
+        from deepprompt.checks.perturb import perturb
+
+        result = perturb(target, **options)
+        if not result.stable:
+            pytest.fail(result.report(), pytrace=False)
+        return result
+
+    return check
