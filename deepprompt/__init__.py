@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from deepprompt.checks.blame import blame as blame
     from deepprompt.checks.cache import Simulation as Simulation
     from deepprompt.checks.cache import simulate as simulate
+    from deepprompt.checks.findings import Finding as Finding
+    from deepprompt.checks.lint import lint as lint
+    from deepprompt.checks.perturb import Stability as Stability
+    from deepprompt.checks.perturb import perturb as perturb
     from deepprompt.checks.segments import Segment as Segment
     from deepprompt.checks.segments import read_request as read_request
     from deepprompt.checks.tokens import estimate_tokens as estimate_tokens
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from deepprompt.errors import AssetError as AssetError
     from deepprompt.errors import AuditError as AuditError
     from deepprompt.errors import BudgetError as BudgetError
+    from deepprompt.errors import CallError as CallError
     from deepprompt.errors import DeepPromptError as DeepPromptError
     from deepprompt.errors import EncodingError as EncodingError
     from deepprompt.errors import IncludeNotFoundError as IncludeNotFoundError
@@ -122,6 +127,7 @@ _MODULES = {
     "BASE_PROMPT_V1": "deepprompt.systems.builder",
     "Blame": "deepprompt.checks.blame",
     "BudgetError": "deepprompt.errors",
+    "CallError": "deepprompt.errors",
     "Catalog": "deepprompt.catalog",
     "Change": "deepprompt.wire.notices",
     "DYNAMIC_CONTEXT_BOUNDARY": "deepprompt.systems.builder",
@@ -130,6 +136,7 @@ _MODULES = {
     "EncodingError": "deepprompt.errors",
     "EpochSwitch": "deepprompt.session",
     "Facts": "deepprompt.wire.facts",
+    "Finding": "deepprompt.checks.findings",
     "Fingerprint": "deepprompt.tools",
     "GitSnapshot": "deepprompt.sources.git",
     "IncludeNotFoundError": "deepprompt.errors",
@@ -158,6 +165,7 @@ _MODULES = {
     "SkillStore": "deepprompt.sources.skills",
     "SlashCommand": "deepprompt.systems.preset",
     "SourceError": "deepprompt.errors",
+    "Stability": "deepprompt.checks.perturb",
     "SystemPromptBuilder": "deepprompt.systems.builder",
     "SystemPromptConfig": "deepprompt.systems.preset",
     "Task": "deepprompt.systems.tagged",
@@ -193,10 +201,12 @@ _MODULES = {
     "from_folder": "deepprompt.catalog",
     "from_package": "deepprompt.catalog",
     "inject_recalled": "deepprompt.systems.builder",
+    "lint": "deepprompt.checks.lint",
     "load_claude_md": "deepprompt.sources.claude_md",
     "load_facts": "deepprompt.wire.facts",
     "load_instruction_files": "deepprompt.sources.instructions",
     "load_skills": "deepprompt.sources.skills",
+    "perturb": "deepprompt.checks.perturb",
     "read_git": "deepprompt.sources.git",
     "read_log": "deepprompt.audit",
     "read_request": "deepprompt.checks.segments",

@@ -27,6 +27,10 @@ COMMANDS = {
     "show": "print a prompt part, or copy it to make an override of it",
     "diff": "show what changed between two versions, or around an override",
     "blame": "say where two prompts or requests part, why, and what that costs",
+    "perturb": "call a function with one thing moved at a time, and see whether its prefix stays",
+    "lint": "look for what makes a prompt or a request lose the cache, leak or be forged",
+    "lock": "pin every part of every prompt in a file, and see what has drifted",
+    "check": "lint, lock and perturbation together, as the project configures them",
     "cache": "show what a provider's cache makes of a conversation",
 }
 

@@ -4,7 +4,8 @@
     ├── AssetError            a prompt part is missing, altered, or laid out wrongly
     │   └── UnknownPartError  no family, version or part of that name; the message lists what there is
     ├── SourceError           a folder, file or argument that input should come from cannot be used
-    │   └── FileRefusedError  one file may not or cannot be read; `kind` says which of the two
+    │   ├── FileRefusedError  one file may not or cannot be read; `kind` says which of the two
+    │   └── CallError         a function that should make a prompt cannot be called, fails, or makes none
     ├── SkillError            no skill of that name, or its body can no longer be read
     ├── PaceError             a part that changes often stands before one that changes seldom
     ├── VariableError         a part has a variable that has no value, or was given one that it does not have
@@ -49,6 +50,10 @@ class FileRefusedError(SourceError):
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
         self.kind = kind
+
+
+class CallError(SourceError):
+    """A function that should make a prompt cannot be called, fails, takes too long, or makes none."""
 
 
 class SkillError(DeepPromptError):

@@ -5,20 +5,17 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import re
 from dataclasses import dataclass
 
 from deepprompt.checks.blame import Blame, blame, total_tokens
 from deepprompt.checks.segments import Segment, read_request
-from deepprompt.commands.options import given, own_bytes
+from deepprompt.commands.inputs import read_input
+from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_json
-from deepprompt.errors import MessageError, SourceError
+from deepprompt.errors import MessageError
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import reveal
 
-_BOM = "\ufeff"
-# What a text has to begin with to be meant as JSON, even if it is none.
-_LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
 # Changes that a terminal does not show.
 _UNSEEN = ("Unicode form", "byte order mark", "line ends", "white space", "trailing blanks", "escapes")
 
@@ -93,34 +90,11 @@ def _prices(options: argparse.Namespace, new: list[Segment]) -> _Prices:
 
 
 def _load(path: str) -> list[Segment]:
-    """Return what a file holds, byte for byte: no line end and no byte order mark is a matter of taste here."""
-    name = "standard input" if path == "-" else path
-    text = _text(path, name)
-    begin = text.removeprefix(_BOM).lstrip()
-    if begin.startswith(("{", "[")):
-        try:
-            return read_request(json.loads(begin))
-        except json.JSONDecodeError as error:
-            if name.endswith(".json") or _LIKE_JSON.match(begin):
-                line = error.lineno + text.count("\n", 0, len(text) - len(begin))
-                raise MessageError(f"{name}:{line}: not JSON: {error.msg}") from None
-        except RecursionError:
-            raise MessageError(f"{name}: nested too deeply") from None
-        except ValueError as error:  # a number of too many digits
-            raise MessageError(f"{name}: not JSON: {error}") from None
-        except MessageError as error:
-            raise MessageError(f"{name}: {error}") from None
-    return read_request(text)
-
-
-def _text(path: str, name: str) -> str:
-    data = own_bytes(path, name)
-    if not data:
-        raise SourceError(f"{name}: is empty")
+    name, value = read_input(path)
     try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+        return read_request(value)
+    except MessageError as error:
+        raise MessageError(f"{name}: {error}") from None
 
 
 def _cost(found: Blame, tokens: tuple[int, int], prices: _Prices) -> float:

@@ -39,6 +39,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Build the prompt and print it."""
     build_request.check(options)
+    rows: list[dict[str, object]] = []
+    prompt = compose(options, rows)
+    if options.to:
+        return build_request.run(options, prompt)
+    if not options.quiet and not options.json:
+        say_notes(prompt.notes)
+    if options.json:
+        write_json(_report(prompt) | ({"conditions": rows} if rows else {}), options.out or "")
+    else:
+        write(prompt.text, options.out or "")
+    return 0
+
+
+def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Prompt:
+    """Return the prompt that the options ask for; `rows` gets what became of each part of a preset."""
     if options.custom_file and (options.append or options.append_file):
         options.usage_error("--custom-file is printed as it is: --append and --append-file cannot add to it")
     family, _ = bundled().resolve(resolve_preset(options.preset)) if options.preset else ("base", "")
@@ -56,7 +71,6 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error(f"{other[0]} does not go with --agent, whose prompt is made of its own sections")
     if not preset and options.parts and not options.base:
         options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
-    rows: list[dict[str, object]] = []
     if options.custom_file:
         prompt = Prompt(own_part("custom", options.custom_file))
         hold_to_budget(prompt, options.max_tokens)
@@ -68,15 +82,7 @@ def run(options: argparse.Namespace) -> int:
         prompt = build_folder.compose(options)
     if options.prefix_only:
         prompt = dataclasses.replace(prompt, parts=prompt.static_parts)
-    if options.to:
-        return build_request.run(options, prompt)
-    if not options.quiet and not options.json:
-        say_notes(prompt.notes)
-    if options.json:
-        write_json(_report(prompt) | ({"conditions": rows} if rows else {}), options.out or "")
-    else:
-        write(prompt.text, options.out or "")
-    return 0
+    return prompt
 
 
 def _report(prompt: Prompt) -> dict[str, object]:

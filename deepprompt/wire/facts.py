@@ -111,6 +111,16 @@ class Facts:
         values = _values(layers, entry)
         return Rules(provider=provider, model=model, as_of=self.as_of, known=entry is not None, **values)
 
+    def examples(self) -> list[tuple[str, str]]:
+        """Return one model of each provider whose models it knows: the first that it names."""
+        named = [(name, model) for name in self.providers() for model in self._first_names(name)]
+        return [(name, model) for name, model in named if self.rules(name, model).caching != "none"]
+
+    def _first_names(self, provider: str) -> list[str]:
+        models = self.data["providers"][provider].get("models", ())
+        names = [name for entry in models for name in entry["names"] if not set("*?[/") & set(name)]
+        return names[:1]
+
     def sources(self, provider: str) -> list[dict[str, str]]:
         """Return where the facts about a provider were read, and when."""
         return [source for layer in self._layers(provider) for source in layer.get("sources", ())]

@@ -1,0 +1,252 @@
+"""The lock: every part of every prompt of a project, pinned in a file that a pull request can be reviewed by.
+
+One line a part, in the order in which they are sent: pace, version, size and hash of what is the same on every machine,
+the mere name of what changes with the machine, the day or the turn. The file is TOML; `lock_text` and `read_lock` are
+each other's inverse. What has drifted is found by `compare_locks`; what that costs, `rewarming` says by the rules of a
+provider.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deepprompt.checks.places import BOUNDARY
+from deepprompt.checks.segments import Segment
+from deepprompt.checks.static import split_static
+from deepprompt.checks.tokens import estimate_tokens
+from deepprompt.errors import SourceError
+from deepprompt.prompt import Pace, Prompt, sha256_hex
+from deepprompt.sources.text import scrub
+from deepprompt.tools import fingerprint
+
+if TYPE_CHECKING:
+    from deepprompt.wire.facts import Rules
+
+FORMAT = 1
+_HEADER = "# The prompts of this project, part by part. Written by 'deepprompt lock'; do not edit, run it again.\n"
+_NUMBERS = ("bytes", "tokens")
+# Parts of this pace differ from machine to machine and from day to day: like those of a turn, they have only a name.
+_MACHINE = Pace.SESSION.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class LockedPart:
+    """One part as it was locked; one that changes with the machine or the turn has no size and no hash."""
+
+    part: str
+    pace: str
+    version: str = ""
+    bytes: int = 0
+    tokens: int = 0
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LockedPrompt:
+    """One prompt as it was locked: what it was made of, and the sums of its static prefix."""
+
+    name: str
+    target: str
+    fingerprint: str
+    """Of what is locked and of the tools, as `fingerprint` makes it."""
+    bytes: int
+    tokens: int
+    parts: tuple[LockedPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What became of one prompt: None on a side where there is none."""
+
+    name: str
+    old: LockedPrompt | None
+    new: LockedPrompt | None
+
+    @property
+    def same(self) -> int:
+        """The tokens before the first part that is not the same: what any cache can still be read to, at most."""
+        return sum(part.tokens for part in self._same_parts())
+
+    @property
+    def marked(self) -> int:
+        """Of these, the tokens up to the last place where the pace changes: there `build_request` puts its marks."""
+        same = self._same_parts()
+        parts = self.new.parts if self.new else ()
+        ends = [n for n in range(1, len(same) + 1) if n < len(parts) and parts[n - 1].pace != parts[n].pace]
+        return sum(part.tokens for part in same[: ends[-1] if ends else 0])
+
+    def _same_parts(self) -> list[LockedPart]:
+        same = []
+        for old, new in zip(self.old.parts if self.old else (), self.new.parts if self.new else (), strict=False):
+            if (old.sha256, old.pace) != (new.sha256, new.pace):
+                break
+            same.append(new)
+        return same
+
+    @property
+    def rows(self) -> list[tuple[str, LockedPart | None, LockedPart | None]]:
+        """Each part that differs: how (`+`, `-`, `~`, or `>` for one that only stands elsewhere), and both sides."""
+        olds, news = _numbered(self.old), _numbered(self.new)
+        rows: list[tuple[str, LockedPart | None, LockedPart | None]] = []
+        moved = _moved(list(olds), list(news))
+        for key, new in news.items():
+            old = olds.get(key)
+            if old is None:
+                rows.append(("+", None, new))
+            elif old != new:
+                rows.append(("~", old, new))
+            elif key in moved:
+                rows.append((">", old, new))
+        return rows + [("-", old, None) for key, old in olds.items() if key not in news]
+
+
+def lock_prompt(name: str, target: str, value: object, *, folder: str = "", boundary: str = BOUNDARY) -> LockedPrompt:
+    """Return a prompt as it is locked. Names of files below the folder are written from there on."""
+    static, changing = split_static(value, boundary)
+    static = [segment for segment in static if segment.kind != "setting"]
+    paces = iter(value.static_parts if isinstance(value, Prompt) else ())
+    rows = []
+    for segment in static:
+        part = None if segment.kind == "tool" else next(paces, None)
+        pace = "static" if part is None else part.pace.name.lower()
+        rows.append(_locked(segment, pace, folder))
+    rows += [LockedPart(_below(segment.place, folder), "turn") for segment in changing]
+    pinned = [segment for segment, row in zip(static, rows, strict=False) if row.sha256]
+    text = "".join(segment.text for segment in pinned if segment.kind != "tool")
+    whole = fingerprint(text, [_tool(segment) for segment in pinned if segment.kind == "tool"]).combined
+    size = sum(row.bytes for row in rows)
+    return LockedPrompt(name, target, whole, size, size // 4, tuple(rows))
+
+
+def _locked(segment: Segment, pace: str, folder: str) -> LockedPart:
+    name = _below(segment.place, folder)
+    if pace == _MACHINE:
+        return LockedPart(name, pace)
+    text = scrub(segment.text, "", [])
+    return LockedPart(name, pace, _version(segment.origin), len(text.encode()), estimate_tokens(text), sha256_hex(text))
+
+
+def _tool(segment: Segment) -> Mapping[str, Any]:
+    """Return a tool; one of the provider's own, which has no name, goes by its type."""
+    tool: Mapping[str, Any] = json.loads(segment.text)
+    return tool if "name" in tool or "function" in tool else {**tool, "name": segment.place}
+
+
+def _below(name: str, folder: str) -> str:
+    return name.replace(f"{folder}/", "") if folder else name
+
+
+def _version(origin: str) -> str:
+    """Return the version of a part of a catalogue, such as `base/1.0.0`; "" for what has none."""
+    _, _, path = origin.partition(":")
+    steps = path.split("/")
+    return "/".join(steps[:2]) if len(steps) >= 3 and steps[1][:1].isdigit() else ""
+
+
+def lock_text(prompts: Iterable[LockedPrompt]) -> str:
+    """Return the lock file of some prompts."""
+    text = f"{_HEADER}lock = {FORMAT}\n"
+    for prompt in prompts:
+        text += f"\n[[prompt]]\nname = {_quoted(prompt.name)}\ntarget = {_quoted(prompt.target)}\n"
+        text += f'fingerprint = "{prompt.fingerprint}"\nbytes = {prompt.bytes}\ntokens = {prompt.tokens}\nparts = [\n'
+        text += "".join(f"  {{ {_row(part)} }},\n" for part in prompt.parts) + "]\n"
+    return text
+
+
+def _row(part: LockedPart) -> str:
+    row = f"part = {_quoted(part.part)}, pace = {_quoted(part.pace)}"
+    if part.version:
+        row += f", version = {_quoted(part.version)}"
+    if part.sha256:
+        row += f', bytes = {part.bytes}, tokens = {part.tokens}, sha256 = "{part.sha256}"'
+    return row
+
+
+def _quoted(text: str) -> str:
+    """Return a string of TOML, in which whatever a reviewer would not see is an escape."""
+    plain = json.dumps(scrub(text, "", []), ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08X}" for letter in plain)
+
+
+def read_lock(text: str, name: str) -> list[LockedPrompt]:
+    """Return the prompts of a lock file."""
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SourceError(f"{name}: not a lock file: {error}; write it anew with 'deepprompt lock'") from None
+    if data.get("lock") != FORMAT:
+        raise SourceError(f"{name}: a lock of format {data.get('lock')!r:.20}; this release writes and reads {FORMAT}")
+    try:
+        return [_prompt(entry) for entry in data.get("prompt", [])]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SourceError(f"{name}: damaged: {error!r:.80}; write it anew with 'deepprompt lock'") from None
+
+
+def _prompt(entry: Mapping[str, Any]) -> LockedPrompt:
+    parts = tuple(LockedPart(**_checked(part)) for part in entry["parts"])
+    return LockedPrompt(**_checked({**entry, "parts": parts}))
+
+
+def _checked(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry whose every value is of its kind."""
+    for key, value in entry.items():
+        kind = int if key in _NUMBERS else tuple if key == "parts" else str
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"{key} is {value!r:.40}")
+    return dict(entry)
+
+
+def compare_locks(olds: Iterable[LockedPrompt], news: Iterable[LockedPrompt]) -> list[Drift]:
+    """Return the prompts that are not as they were locked, in the order of the new ones, gone ones last."""
+    locked = {prompt.name: prompt for prompt in olds}
+    made = {prompt.name: prompt for prompt in news}
+    drifts = [Drift(name, locked.get(name), new) for name, new in made.items() if locked.get(name) != new]
+    return drifts + [Drift(name, old, None) for name, old in locked.items() if name not in made]
+
+
+def _numbered(prompt: LockedPrompt | None) -> dict[tuple[str, int], LockedPart]:
+    """Return the parts by name, those of one name by their number."""
+    parts: dict[tuple[str, int], LockedPart] = {}
+    for part in prompt.parts if prompt else ():
+        number = 0
+        while (part.part, number) in parts:
+            number += 1
+        parts[part.part, number] = part
+    return parts
+
+
+def _moved(olds: list[tuple[str, int]], news: list[tuple[str, int]]) -> set[tuple[str, int]]:
+    """Return the parts of both sides that do not stand in the same order any more."""
+    was = [key for key in olds if key in set(news)]
+    now = [key for key in news if key in set(olds)]
+    return {new for old, new in zip(was, now, strict=True) if old != new}
+
+
+@dataclass(frozen=True, slots=True)
+class Rewarming:
+    """What it costs to fill one cache again, in tokens at the plain input price."""
+
+    kept: int
+    written: int
+    cost: float
+    why_none: str = ""
+    """Why nothing is lost, where nothing is."""
+
+
+def rewarming(drift: Drift, rules: Rules) -> Rewarming:
+    """Return what a drift costs each cache entry of a provider: what has to be written in place of being read."""
+    if drift.new is None or drift.old is None:
+        return Rewarming(0, 0, 0.0, "there is nothing to read yet, or nothing to send any more")
+    if drift.old.tokens < rules.minimum or rules.caching == "none":
+        return Rewarming(0, 0, 0.0, f"was not cached: {drift.old.tokens:,} tokens of at least {rules.minimum:,}")
+    if drift.old.fingerprint == drift.new.fingerprint and drift.same >= drift.new.tokens:
+        return Rewarming(drift.new.tokens, 0, 0.0, "the static prefix is the same")
+    kept = drift.marked if rules.caching in ("marked", "implicit") else drift.same
+    kept = 0 if rules.whole_units or kept < rules.minimum else kept // rules.granularity * rules.granularity
+    written = drift.new.tokens - kept
+    price = rules.write_price.get(rules.lifetimes[0], 1.0) if rules.lifetimes else 1.0
+    return Rewarming(kept, written, written * (price - rules.read_price))

@@ -1,0 +1,175 @@
+"""What is moved around a function, one thing at a time, to see whether its prompt stays the same.
+
+Each move is a change of the surroundings in which the function is called. Two of them need a copy of the project: in
+another folder, and with the line ends that a checkout on Windows gives it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+import zoneinfo
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import partial
+
+from deepprompt.sources.checkout import copy_project, use_crlf
+from deepprompt.sources.function import Function, Surroundings
+
+MOVES = {
+    "again": "nothing: the same call in another process",
+    "clock": "the time of day: by a minute, by a day, over midnight",
+    "time zone": "TZ",
+    "locale": "LC_ALL, LANG and LANGUAGE",
+    "hash seed": "PYTHONHASHSEED, which orders sets",
+    "folder": "a copy of the project in another folder, as new as a checkout",
+    "line ends": "that copy with CRLF in every text file that git may give it",
+    "home": "HOME, under another name",
+    "user": "the user's name",
+    "host": "the machine's name",
+    "terminal": "COLUMNS and the terminal's width",
+    "listing": "the order in which folders are listed",
+    "umask": "which permissions new files get",
+    "temp": "TMPDIR",
+}
+"""Every kind of move, with what it moves."""
+
+_MINUTE, _DAY, _NOON = 60, 86_400, 43_200
+# A set of two texts has either order for half of all seeds: eight of them leave one set in 256 unnoticed.
+_SEEDS = range(1, 9)
+_MOST_LINKS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing moved."""
+
+    kind: str
+    """A key of `MOVES`."""
+    said: str
+    """What exactly was moved, and to where."""
+    surroundings: Surroundings
+    function: Function
+    then: Callable[[], None] | None = None
+    """What is done between two calls in these surroundings, where it is these two that are compared."""
+    skipped: str = ""
+    """Why it is not made, where it cannot be."""
+
+
+def starting_point(folder: str) -> Surroundings:
+    """Return the surroundings that moves start from: the real ones, at noon, so that a minute is never a day.
+
+    Nor is a day ever a month or a week: what is found must not depend on the day on which it is looked for.
+    """
+    day = date.today()
+    while day.weekday() >= 5 or (day + timedelta(1)).month != day.month:
+        day -= timedelta(1)
+    noon = time.mktime((day.year, day.month, day.day, 12, 0, 0, 0, 0, -1))
+    folder = os.path.abspath(folder)
+    return Surroundings(folder, noon, environment={"PWD": folder})
+
+
+def plan_moves(function: Function, start: Surroundings, private: str, skip: frozenset[str]) -> Iterator[Move]:
+    """Yield every move but those to skip; what they need is put into a private folder."""
+    for kind, said, changed in _plain_moves(start, private):
+        if kind not in skip:
+            yield Move(kind, said, changed, function)
+    for kind, said in (("folder", "to a copy in another folder"), ("line ends", "to CRLF, in a copy")):
+        if kind in skip:
+            continue
+        copy = os.path.join(private, kind.replace(" ", "-"), "project")
+        problem = copy_project(start.folder, copy, private)
+        there = replace(start, folder=copy, environment={**start.environment, "PWD": copy})
+        then = partial(use_crlf, copy, start.folder) if kind == "line ends" else None
+        yield Move(kind, said, there, _moved(function, start.folder, copy), then, problem)
+
+
+def _plain_moves(start: Surroundings, private: str) -> Iterator[tuple[str, str, Surroundings]]:
+    """Yield what is moved without touching the project."""
+
+    def environment(**changes: str | None) -> Surroundings:
+        return replace(start, environment={**start.environment, **changes})
+
+    yield "again", "nothing, in another process", start
+    # A call that takes longer as well: what is measured with this clock moves too.
+    yield "clock", "a minute later", replace(start, clock=start.clock + _MINUTE, tick=17 * start.tick)
+    yield "clock", "a day later", replace(start, clock=start.clock + _DAY)
+    yield "clock", "over midnight", replace(start, clock=start.clock + _NOON + 1)
+    zone = _other_zone()
+    yield "time zone", f"to TZ={zone}", environment(TZ=zone)
+    for locale in _other_locales():
+        yield "locale", f"to {locale}", environment(LC_ALL=locale, LANG=locale, LANGUAGE=locale.partition(".")[0])
+    for seed in _SEEDS:
+        yield "hash seed", f"to {seed}", replace(start, hash_seed=seed)
+    home = _other_home(private)
+    real = os.path.expanduser("~") + os.sep
+    inside = {name: os.path.join(home, path.removeprefix(real)) for name, path in os.environ.items()
+              if name.startswith("XDG_") and path.startswith(real)}  # fmt: skip
+    yield "home", f"HOME to {home}", environment(HOME=home, USERPROFILE=home, **inside)
+    names = dict.fromkeys(("USER", "LOGNAME", "USERNAME"), "someone-else")
+    yield "user", "to someone-else", replace(environment(**names), user="someone-else")
+    host = environment(HOSTNAME="another-host", COMPUTERNAME="another-host")
+    yield "host", "to another-host", replace(host, host="another-host")
+    yield "terminal", "to 213 columns", replace(start, columns=213)
+    yield "listing", "backwards", replace(start, reversed=True)
+    yield "umask", "to 077", replace(start, umask=0o077)
+    temp = _other_temp(private)
+    yield "temp", f"TMPDIR to {temp}", environment(TMPDIR=temp, TEMP=temp, TMP=temp)
+
+
+def _other_zone() -> str:
+    """Return a zone beyond the date line: by its name where it is known, because libraries ask for that."""
+    name, rule = ("Pacific/Tongatapu", "<+13>-13") if time.timezone > -12 * 3600 else ("Pacific/Pago_Pago", "<-11>11")
+    return name if any(os.path.isfile(os.path.join(path, name)) for path in zoneinfo.TZPATH) else rule
+
+
+def _other_locales() -> list[str]:
+    """Return up to two installed locales that are not the one in use: another language where there is one."""
+    current = next((os.environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "C")
+    try:
+        run = subprocess.run(["locale", "-a"], capture_output=True, timeout=10, check=False)
+        installed = run.stdout.decode(errors="replace").split()
+    except (OSError, subprocess.TimeoutExpired):
+        installed = []
+    plain = ("C", "POSIX", "C.utf8", "C.UTF-8")
+    language = current.partition("_")[0]
+    others = [name for name in installed if name not in plain and name.partition("_")[0] not in ("", language)]
+    others.sort(key=lambda name: (not name.lower().endswith(("utf8", "utf-8")), name))
+    return [*others[:1], "C.UTF-8" if current in ("C", "POSIX") else "C"]
+
+
+def _other_home(private: str) -> str:
+    """Return the home under another name, with the same files; an empty one if there is none."""
+    home, real = os.path.join(private, "another-home"), os.path.expanduser("~")
+    if os.path.isdir(real):
+        with suppress(OSError):  # as on a Windows that lets nobody link
+            os.symlink(real, home)
+    os.makedirs(home, exist_ok=True)
+    return home
+
+
+def _other_temp(private: str) -> str:
+    """Return another folder for temporary files, in which those that were kept there are found: some are caches."""
+    temp = os.path.join(private, "another-temp")
+    os.makedirs(temp, exist_ok=True)
+    real = os.path.dirname(private)
+    with suppress(OSError):
+        for name in os.listdir(real)[:_MOST_LINKS]:
+            if not name.startswith("deepprompt-"):
+                os.symlink(os.path.join(real, name), os.path.join(temp, name))
+    return temp
+
+
+def _moved(function: Function, folder: str, copy: str) -> Function:
+    """Return the function in a copy of its project: what the copy has not got stays where it is."""
+
+    def there(path: str) -> str:
+        inside = os.path.relpath(os.path.abspath(path), folder)
+        moved = os.path.normpath(os.path.join(copy, inside))
+        return moved if not inside.startswith(os.pardir) and os.path.exists(moved) else path
+
+    file = there(function.file) if function.file else ""
+    return replace(function, file=file, path=tuple(there(entry) for entry in function.path))

@@ -1,0 +1,118 @@
+"""`deepprompt check`: lint, lock and perturbation of a project's prompts in one run, made for CI."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from deepprompt.checks.lock import compare_locks
+from deepprompt.checks.perturb import perturb
+from deepprompt.commands import lint as lint_command
+from deepprompt.commands import lock as lock_command
+from deepprompt.commands import perturb as perturb_command
+from deepprompt.commands.inputs import target_function
+from deepprompt.commands.options import given, working_folder
+from deepprompt.commands.output import write, write_json
+from deepprompt.commands.settings import FILE, Settings, read_settings
+from deepprompt.errors import DeepPromptError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `check`."""
+    parser.epilog = (
+        "What is checked stands in [tool.deepprompt] of the folder's own pyproject.toml, or of the file that --config "
+        "names; nothing else can change it. Exit 0: all is well; 1: something is not; 2: wrong usage."
+    )
+    parser.add_argument(
+        "--cwd", metavar="DIR", type=given, default=".", help="the project's folder (default: the current one)"
+    )
+    parser.add_argument("--config", metavar="FILE", type=given, help="read [tool.deepprompt] from this file")
+    parser.add_argument(
+        "--only",
+        metavar="CHECK",
+        action="append",
+        choices=tuple(_CHECKS),
+        help="lint, lock or perturb; may be repeated",
+    )
+    parser.add_argument("--json", action="store_true", help="everything as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the checks that the project configures and print what each of them found."""
+    folder = working_folder(options)
+    settings = read_settings(folder, options.config)
+    if not settings.prompts and not settings.paths:
+        where = settings.source or FILE
+        options.usage_error(
+            f'{where}: names no prompt to check; write [tool.deepprompt.prompts] and main = "module:function" there'
+        )
+    results = [_checked(name, settings, folder) for name in options.only or _CHECKS]
+    failed = [result.name for result in results if not result.passed]
+    if options.json:
+        checks = {result.name: {"passed": result.passed, **result.found} for result in results}
+        write_json({"passed": not failed, "checks": checks})
+        return 1 if failed else 0
+    for result in results:
+        write(f"== {result.name}: {'ok' if result.passed else 'FAILED'}\n")
+        write("".join(f"{line}\n" for line in result.lines))
+    write(f"\n{'FAILED: ' + ', '.join(failed) if failed else 'all is well'}\n")
+    return 1 if failed else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What one of the checks found."""
+
+    name: str
+    passed: bool
+    lines: list[str]
+    found: dict[str, object]
+
+
+def _checked(name: str, settings: Settings, folder: str) -> _Result:
+    """Run one check. What keeps it from being made is its failure, not the end of the others."""
+    try:
+        return _CHECKS[name](settings, folder)
+    except DeepPromptError as error:
+        return _Result(name, False, [str(error)], {"error": str(error)})
+
+
+def _lint(settings: Settings, folder: str) -> _Result:
+    subjects = [
+        subject
+        for name, target in lint_command.targets_of(settings)
+        for subject in lint_command.load_subjects(name, target, folder, settings)
+    ]
+    found = lint_command.find_all(subjects, settings)
+    passed = all(finding.excused for finding in found)
+    return _Result("lint", passed, list(lint_command.described(found, subjects)), lint_command.report(found, subjects))
+
+
+def _lock(settings: Settings, folder: str) -> _Result:
+    made = lock_command.lock_all(settings, folder)
+    drifts = compare_locks(lock_command.locked(settings, folder), made)
+    lines = list(lock_command.review(drifts, settings, made))
+    return _Result("lock", not drifts, lines, lock_command.report(drifts, settings))
+
+
+def _perturb(settings: Settings, folder: str) -> _Result:
+    results = []
+    for name, target in settings.prompts.items():
+        function = target_function(target, folder)
+        if function is not None and name not in settings.fixed:
+            results.append(
+                perturb(
+                    function,
+                    folder=folder,
+                    boundary=settings.boundary,
+                    skip=settings.skip,
+                    timeout=settings.timeout,
+                )
+            )
+    lines = [line for result in results for line in result.report().split("\n")] or ["no function to call"]
+    found: dict[str, object] = {"prompts": [perturb_command.as_json(result) for result in results]}
+    return _Result("perturb", all(result.stable for result in results), lines, found)
+
+
+_CHECKS: dict[str, Callable[[Settings, str], _Result]] = {"lint": _lint, "lock": _lock, "perturb": _perturb}

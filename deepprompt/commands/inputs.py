@@ -1,0 +1,103 @@
+"""What commands take for a prompt: a file, standard input, a function of the user's, or what `build` would print.
+
+A file is the text of a prompt, or JSON: what `build --json` printed, a saved session, a message array, or the body of
+a request. A function is `module:function`. A text that begins with `build` is the command of that name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import sys
+import time
+
+from deepprompt.commands.options import own_bytes
+from deepprompt.errors import MessageError, SourceError
+from deepprompt.prompt import Prompt
+from deepprompt.sources.function import Function, Surroundings, call_function, find_function, is_function
+
+_BOM = "\ufeff"
+# What a text has to begin with to be meant as JSON, even if it is none.
+_LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
+
+
+def read_input(path: str) -> tuple[str, object]:
+    """Return a file's name for messages and what it holds, byte for byte: no line end is a matter of taste here."""
+    name = "standard input" if path == "-" else path
+    text = _text(path, name)
+    begin = text.removeprefix(_BOM).lstrip()
+    if begin.startswith(("{", "[")):
+        try:
+            return name, json.loads(begin)
+        except json.JSONDecodeError as error:
+            if name.endswith(".json") or _LIKE_JSON.match(begin):
+                line = error.lineno + text.count("\n", 0, len(text) - len(begin))
+                raise MessageError(f"{name}:{line}: not JSON: {error.msg}") from None
+        except RecursionError:
+            raise MessageError(f"{name}: nested too deeply") from None
+        except ValueError as error:  # a number of too many digits
+            raise MessageError(f"{name}: not JSON: {error}") from None
+    return name, text
+
+
+def _text(path: str, name: str) -> str:
+    data = own_bytes(path, name)
+    if not data:
+        raise SourceError(f"{name}: is empty")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+
+
+def read_target(target: str, folder: str, timeout: float) -> object:
+    """Return the prompt that a target stands for: a function's or `build`'s as they make it now, or a file's."""
+    function = target_function(target, folder)
+    if function is not None:
+        # The real world, but for what is never the same twice.
+        now = Surroundings(os.path.abspath(folder), time.time())
+        return call_function(function, now, timeout)
+    path = target if target == "-" else os.path.join(folder, target)
+    if target != "-" and not os.path.exists(path):
+        raise SourceError(
+            f"{target}: no such file; a prompt is a file, a function as module:function, or 'build' with its options"
+        )
+    return read_input(path)[1]
+
+
+def target_function(target: str, folder: str) -> Function | None:
+    """Return the function that a target is, None for a file."""
+    words = target.split(None, 1)
+    if words and words[0] == "build":
+        try:
+            arguments = shlex.split(target)[1:]
+        except ValueError as error:
+            raise SourceError(f"{target}: {error}") from None
+        path = tuple(entry for entry in sys.path if entry)
+        return Function(__name__, "", "built", path, (arguments,), target)
+    if is_function(target) and not os.path.exists(os.path.join(folder, target)):
+        return find_function(target, folder)
+    return None
+
+
+def built(arguments: list[str]) -> Prompt:
+    """Return the prompt that `deepprompt build` would print with these options."""
+    from deepprompt.commands import build
+
+    class Parser(argparse.ArgumentParser):
+        """A parser that raises what is wrong with the options."""
+
+        def error(self, message: str) -> None:  # type: ignore[override]
+            raise SourceError(f"build: {message}")
+
+    parser = Parser(prog="deepprompt build", allow_abbrev=False)
+    build.configure(parser)
+    parser.set_defaults(usage_error=parser.error)
+    options = parser.parse_args(arguments)
+    for name in ("to", "json", "out"):
+        if getattr(options, name):
+            raise SourceError(f"build: --{name} is for the command; here it is the prompt that counts")
+    return build.compose(options, [])

@@ -1,0 +1,201 @@
+"""`deepprompt lock`: write `deepprompt.lock`, or see what has drifted from it, part by part, and what that costs."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+from collections.abc import Iterator, Sequence
+
+from deepprompt.checks.lock import (
+    Drift,
+    LockedPart,
+    LockedPrompt,
+    compare_locks,
+    lock_prompt,
+    lock_text,
+    read_lock,
+    rewarming,
+)
+from deepprompt.commands.inputs import read_target
+from deepprompt.commands.options import given, own_text, working_folder
+from deepprompt.commands.output import write, write_json
+from deepprompt.commands.settings import Settings, read_settings
+from deepprompt.errors import MessageError, SourceError
+from deepprompt.sources.text import one_line, reveal
+from deepprompt.wire.facts import Rules, bundled_facts
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `lock`."""
+    parser.epilog = (
+        "A target is a file, module:function or 'build ...', with NAME= before it if it should be called something "
+        "else. Without one, the prompts that [tool.deepprompt.prompts] in pyproject.toml names. "
+        "Exit 0: written, or nothing has drifted; 1: something has, or there is no lock; 2: wrong usage."
+    )
+    parser.add_argument("targets", metavar="[NAME=]TARGET", nargs="*", type=given, help="what to lock")
+    parser.add_argument("--check", action="store_true", help="write nothing: compare, and review what has drifted")
+    parser.add_argument(
+        "--cwd", metavar="DIR", type=given, default=".", help="the project's folder (default: the current one)"
+    )
+    parser.add_argument("--config", metavar="FILE", type=given, help="read [tool.deepprompt] from this file")
+    parser.add_argument("--lock", metavar="FILE", type=given, help="the lock file (default: deepprompt.lock)")
+    parser.add_argument("--json", action="store_true", help="the review as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the lock, or compare with it."""
+    folder = working_folder(options)
+    settings = read_settings(folder, options.config)
+    settings = dataclasses.replace(
+        settings,
+        prompts=dict(map(_named, options.targets)) or settings.prompts,
+        lock=options.lock or settings.lock,
+    )
+    if not settings.prompts:
+        options.usage_error("nothing to lock: name a file, module:function or 'build'; or set "
+                            "[tool.deepprompt.prompts] in pyproject.toml")  # fmt: skip
+    made = lock_all(settings, folder)
+    path = os.path.join(folder, settings.lock)
+    if not options.check:
+        write(lock_text(made), path)
+        drifts: list[Drift] = []
+    else:
+        drifts = compare_locks(locked(settings, folder), made)
+    if options.json:
+        write_json(report(drifts, settings))
+    else:
+        write(
+            "".join(f"{line}\n" for line in review(drifts, settings, made)) if options.check else _written(made, path)
+        )
+    return 1 if drifts else 0
+
+
+def _named(target: str) -> tuple[str, str]:
+    name, equals, rest = target.partition("=")
+    return (name, rest) if equals and rest and name.replace("-", "_").isidentifier() else (target, target)
+
+
+def lock_all(settings: Settings, folder: str) -> list[LockedPrompt]:
+    """Return every prompt of a project as it is now."""
+    prompts = []
+    for name, target in settings.prompts.items():
+        value = read_target(target, folder, settings.timeout)
+        try:
+            prompts.append(lock_prompt(name, target, value, folder=folder, boundary=settings.boundary))
+        except MessageError as error:
+            raise MessageError(f"{name}: {error}") from None
+    return prompts
+
+
+def locked(settings: Settings, folder: str) -> list[LockedPrompt]:
+    """Return the prompts as they are locked."""
+    path = os.path.join(folder, settings.lock)
+    if not os.path.exists(path):
+        raise SourceError(f"{settings.lock}: no such file; write it with 'deepprompt lock', and commit it")
+    return read_lock(own_text(path), settings.lock)
+
+
+def _written(made: Sequence[LockedPrompt], path: str) -> str:
+    tokens = sum(prompt.tokens for prompt in made)
+    return f"{os.path.basename(path)}: {len(made)} prompt{'' if len(made) == 1 else 's'}, {tokens:,} tokens locked\n"
+
+
+def review(drifts: Sequence[Drift], settings: Settings, made: Sequence[LockedPrompt]) -> Iterator[str]:
+    """Yield what has drifted, in lines for a person."""
+    if not drifts:
+        tokens = sum(prompt.tokens for prompt in made)
+        said = "1 prompt is as it was" if len(made) == 1 else f"all {len(made)} prompts are as they were"
+        yield f"{settings.lock}: {said} locked ({tokens:,} tokens)"
+        return
+    for drift in drifts:
+        yield from _drift(drift, settings)
+    yield f"If that is meant, run 'deepprompt lock' and commit {settings.lock}."
+
+
+def _drift(drift: Drift, settings: Settings) -> Iterator[str]:
+    name = _shown(drift.name)
+    if drift.old is None or drift.new is None:
+        yield f"{name}: not locked yet" if drift.old is None else f"{name}: locked, but the project has no such prompt"
+        return
+    yield f"{name}: {drift.old.tokens:,} -> {drift.new.tokens:,} tokens ({drift.new.tokens - drift.old.tokens:+,})"
+    for sign, old, new in drift.rows:
+        yield f"  {sign} {_change(old, new)}"
+    if drift.old.target != drift.new.target:
+        yield f"  ~ target: {_shown(drift.old.target)} -> {_shown(drift.new.target)}"
+    yield f"  the first {drift.same:,} tokens are the same; filling a cache entry again costs, more than reading it"
+    for cost in _costs(drift, settings):
+        yield f"    {cost['provider']} {cost['model']}: {_cost(cost)}"
+
+
+def _change(old: LockedPart | None, new: LockedPart | None) -> str:
+    part = new or old
+    assert part is not None
+    name = f"{_shown(part.part)} ({part.pace})"
+    if old is None or new is None:
+        tokens = part.tokens if old is None else -part.tokens
+        return f"{name}: {tokens:+,} tokens" + (f", {part.version}" if part.version else "")
+    if old == new:
+        return f"{name}: stands elsewhere"
+    changes = [f"{old.tokens:,} -> {new.tokens:,} tokens ({new.tokens - old.tokens:+,})"]
+    if old.pace != new.pace:
+        changes.append(f"pace {old.pace} -> {new.pace}")
+    if old.version != new.version:
+        changes.append(f"{old.version or 'no version'} -> {new.version or 'no version'}")
+    elif old.version and old.sha256 != new.sha256:
+        changes.append(f"still {old.version}: other text under the same version")
+    return f"{name}: {', '.join(changes)}"
+
+
+def _costs(drift: Drift, settings: Settings) -> list[dict[str, object]]:
+    """Return what filling the caches again costs, by each model that the project names, or by one of each provider."""
+    rows: list[dict[str, object]] = []
+    for rules in _rules(settings):
+        cost = rewarming(drift, rules)
+        rows.append({"provider": rules.provider, "model": rules.model, "as_of": rules.as_of} | dataclasses.asdict(cost))
+    return rows
+
+
+def _rules(settings: Settings) -> list[Rules]:
+    facts = bundled_facts()
+    known = facts.providers()
+    for provider, _ in settings.models:
+        if provider not in known:
+            raise SourceError(f"{settings.source}: models: no provider {provider!r}; there are: {', '.join(known)}")
+    return [facts.rules(*pair) for pair in settings.models or facts.examples()]
+
+
+def _cost(cost: dict[str, object]) -> str:
+    if cost["why_none"]:
+        return f"nothing; {cost['why_none']}"
+    return (
+        f"{cost['cost']:,.0f} tokens at the input price: {cost['written']:,} to write, {cost['kept']:,} can be read "
+        f"(facts of {cost['as_of']})"
+    )
+
+
+def report(drifts: Sequence[Drift], settings: Settings) -> dict[str, object]:
+    """Return what has drifted as JSON has it."""
+    rows = [
+        {
+            "name": drift.name,
+            "old": dataclasses.asdict(drift.old) if drift.old else None,
+            "new": dataclasses.asdict(drift.new) if drift.new else None,
+            "same": drift.same,
+            "changes": [
+                {
+                    "change": sign,
+                    "old": dataclasses.asdict(old) if old else None,
+                    "new": dataclasses.asdict(new) if new else None,
+                }
+                for sign, old, new in drift.rows
+            ],
+            "costs": _costs(drift, settings),
+        }
+        for drift in drifts
+    ]
+    return {"lock": settings.lock, "drifted": len(drifts), "prompts": rows}
+
+
+def _shown(text: str) -> str:
+    return one_line(reveal(text, "", []), "", [])

@@ -1,0 +1,118 @@
+"""`deepprompt perturb`: call a function with one thing moved at a time, and see whether its static prefix stays."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+
+from deepprompt.checks.moves import MOVES
+from deepprompt.checks.perturb import Stability, perturb
+from deepprompt.checks.places import BOUNDARY
+from deepprompt.commands.inputs import target_function
+from deepprompt.commands.options import given, working_folder
+from deepprompt.commands.output import say, write, write_json
+from deepprompt.errors import CallError, SourceError
+from deepprompt.sources.function import Function, find_function
+
+TIMEOUT = 60.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `perturb`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "\n".join(
+        [
+            "What is moved, each in a fresh process:",
+            *(f"  {kind:<10} {what}" for kind, what in MOVES.items()),
+            "",
+            "The function runs as your own code does. It may return a text, a Prompt, a list of messages or the body",
+            "of a request. Exit 0: the static prefix stayed; 1: it moved, or the function failed; 2: wrong usage.",
+        ]
+    )
+    parser.add_argument(
+        "targets", metavar="TARGET", nargs="+", type=given, help="module:function, file.py:function, or 'build ...'"
+    )
+    parser.add_argument(
+        "--cwd", metavar="DIR", type=given, default=".", help="the project's folder (default: the current one)"
+    )
+    parser.add_argument(
+        "--skip", metavar="MOVE", action="append", default=[], type=move, help="a move to leave out; may be repeated"
+    )
+    parser.add_argument(
+        "--boundary",
+        metavar="TEXT",
+        type=given,
+        default=BOUNDARY,
+        help="what ends the static prefix of a mere text (default: the boundary of build)",
+    )
+    parser.add_argument(
+        "--timeout", metavar="SECONDS", type=seconds, default=TIMEOUT, help=f"for one call (default: {TIMEOUT:g})"
+    )
+    parser.add_argument("--json", action="store_true", help="every outcome as JSON")
+
+
+def move(value: str) -> str:
+    """Take the name of something that is moved."""
+    names = [kind for kind in MOVES if kind != "again"]
+    if value not in names:
+        raise argparse.ArgumentTypeError(f"no move {value!r}; there are: {', '.join(names)}")
+    return value
+
+
+def seconds(value: str) -> float:
+    """Take a time that is longer than none."""
+    try:
+        time = float(value)
+    except ValueError:
+        time = 0.0
+    if not 0 < time < float("inf"):
+        raise argparse.ArgumentTypeError(f"{value!r} is no number of seconds above 0")
+    return time
+
+
+def run(options: argparse.Namespace) -> int:
+    """Perturb each target and print what was found."""
+    folder = working_folder(options)
+    functions = [_function(target, folder, options) for target in options.targets]
+    found: list[dict[str, object]] = []
+    for function in functions:
+        try:
+            result = perturb(
+                function, folder=folder, boundary=options.boundary, skip=options.skip, timeout=options.timeout
+            )
+        except CallError as error:  # the others may be better
+            found.append({"target": str(function), "stable": False, "failed": str(error)})
+            say(str(error))
+            continue
+        found.append(as_json(result))
+        if not options.json:
+            write(result.report() + "\n")
+    if options.json:
+        write_json(found)
+    return 0 if all(result["stable"] for result in found) else 1
+
+
+def _function(target: str, folder: str, options: argparse.Namespace) -> Function:
+    function = target_function(target, folder)
+    if function is not None:
+        return function
+    try:
+        return find_function(target, folder)
+    except SourceError as error:
+        options.usage_error(str(error))
+        raise
+
+
+def as_json(result: Stability) -> dict[str, object]:
+    """Return a result with all its outcomes, as JSON has it."""
+    outcomes = [
+        {"stable": outcome.stable, **{key: value for key, value in dataclasses.asdict(outcome).items() if value}}
+        for outcome in result.outcomes
+    ]
+    return {
+        "target": result.target,
+        "stable": result.stable,
+        "prefix_bytes": result.prefix_bytes,
+        "outcomes": outcomes,
+        **({"advice": result.advice} if result.advice else {}),
+    }

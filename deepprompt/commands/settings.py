@@ -1,0 +1,186 @@
+"""What a project says of itself in `[tool.deepprompt]`: its prompts, and how they are guarded.
+
+The file is the one that the user names, or `pyproject.toml` in the folder that the command is run for; no folder above
+it and nothing inside a prompt or a linted file is looked at. Whatever is not known there is an error, not ignored.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from deepprompt.catalog import close_matches
+from deepprompt.checks.lint import Exemption, known_code
+from deepprompt.checks.moves import MOVES
+from deepprompt.checks.places import BOUNDARY
+from deepprompt.commands.options import own_bytes
+from deepprompt.errors import SourceError
+
+FILE = "pyproject.toml"
+LOCK = "deepprompt.lock"
+_TABLE = "tool.deepprompt"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one project, each with what holds when it is silent."""
+
+    source: str = ""
+    """The file that they are from, "" where there is none."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """The targets by the names that the project gives them."""
+    lock: str = LOCK
+    models: tuple[tuple[str, str], ...] = ()
+    """The providers and models that prompts are sent to; by them requests are linted and costs counted."""
+    boundary: str = BOUNDARY
+    timeout: float = 60.0
+    paths: tuple[str, ...] = ()
+    """Further files and folders to lint."""
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    part_tokens: int | None = None
+    comments: bool = True
+    """Whether comments in texts may make exceptions."""
+    allow: tuple[Exemption, ...] = ()
+    skip: tuple[str, ...] = ()
+    """Moves that the perturbation test leaves out."""
+    fixed: tuple[str, ...] = ()
+    """Prompts that are not perturbed."""
+
+
+def read_settings(folder: str, path: str | None = None) -> Settings:
+    """Return the settings in a file that the user names, or in the folder's own; the silent ones where it has none."""
+    name = path or FILE
+    file = os.path.join(folder, name)
+    if path is None and not os.path.exists(file):
+        return Settings()
+    try:
+        data = tomllib.loads(own_bytes(file, name).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SourceError(f"{name}: not TOML: {error}") from None
+    table = data.get("tool", {})
+    table = table.get("deepprompt") if isinstance(table, Mapping) else None
+    if table is None:
+        if path is not None:
+            raise SourceError(f"{name}: has no table [{_TABLE}]")
+        return Settings()
+    return _settings(_Table(table, _TABLE, name), name)
+
+
+def _settings(top: _Table, name: str) -> Settings:
+    lint, perturb = top.table("lint"), top.table("perturb")
+    settings = Settings(
+        source=name,
+        prompts=top.texts_by_name("prompts"),
+        lock=top.text("lock", LOCK),
+        models=tuple(_model(text, top) for text in top.texts("models")),
+        boundary=top.text("boundary", BOUNDARY),
+        timeout=top.number("timeout", 60.0),
+        paths=lint.texts("paths"),
+        select=lint.texts("select", known_code),
+        ignore=lint.texts("ignore", known_code),
+        part_tokens=int(lint.number("part-tokens", 0)) or None,
+        comments=lint.flag("comments", True),
+        allow=tuple(_exemption(table) for table in lint.tables("allow")),
+        skip=perturb.texts("skip", _move),
+        fixed=perturb.texts("leave"),
+    )
+    unknown = [prompt for prompt in settings.fixed if prompt not in settings.prompts]
+    if unknown:
+        raise SourceError(f"{name}: [{_TABLE}.perturb] leave: no prompt {unknown[0]!r}")
+    for table in (top, lint, perturb):
+        table.refuse_others()
+    return settings
+
+
+def _model(text: str, table: _Table) -> tuple[str, str]:
+    provider, slash, model = text.partition("/")
+    if not slash or not provider or not model:
+        raise table.wrong("models", f"{text!r} is not written as PROVIDER/MODEL")
+    return provider, model
+
+
+def _move(kind: str) -> str:
+    if kind not in MOVES:
+        raise SourceError(f"no move {kind!r}; there are: {', '.join(MOVES)}")
+    return kind
+
+
+def _exemption(table: _Table) -> Exemption:
+    code, reason = table.text("code", ""), table.text("reason", "")
+    if not code or not reason.strip():
+        raise table.wrong("code" if not code else "reason", "every exception needs a code and a reason")
+    exemption = Exemption(known_code(code), reason, table.text("where", "*"), table.text("text", ""))
+    table.refuse_others()
+    return exemption
+
+
+class _Table:
+    """A table of the file, which knows what was asked of it."""
+
+    def __init__(self, values: object, place: str, file: str) -> None:
+        self.place, self.file = place, file
+        if not isinstance(values, Mapping):
+            raise SourceError(f"{file}: {place} is a table, not {type(values).__name__}")
+        self.values = values
+        self.known: list[str] = []
+
+    def wrong(self, key: str, what: str) -> SourceError:
+        return SourceError(f"{self.file}: [{self.place}] {key}: {what}")
+
+    def _get(self, key: str, kind: type | tuple[type, ...], said: str, default: Any) -> Any:
+        self.known.append(key)
+        value = self.values.get(key, default)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise self.wrong(key, f"expected {said}, found {value!r:.60}")
+        return value
+
+    def text(self, key: str, default: str) -> str:
+        value: str = self._get(key, str, "a text", default)
+        return value
+
+    def number(self, key: str, default: float) -> float:
+        value = float(self._get(key, (int, float), "a number", default))
+        if not 0 <= value < float("inf") or (key in self.values and value == 0):
+            raise self.wrong(key, f"expected a number above 0, found {value:g}")
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value: bool = self._get(key, bool, "true or false", default)
+        return value
+
+    def texts(self, key: str, check: Callable[[str], str] = str) -> tuple[str, ...]:
+        values = self._get(key, list, "a list of texts", [])
+        try:
+            return tuple(check(value) if isinstance(value, str) else self._refuse(key, value) for value in values)
+        except SourceError as error:
+            raise error if str(error).startswith(self.file) else self.wrong(key, str(error)) from None
+
+    def _refuse(self, key: str, value: object) -> str:
+        raise self.wrong(key, f"expected a list of texts, found {value!r:.60} in it")
+
+    def texts_by_name(self, key: str) -> dict[str, str]:
+        values = self._get(key, dict, "a table of names and targets", {})
+        for name, value in values.items():
+            if not isinstance(value, str) or not value.strip():
+                raise self.wrong(
+                    f"{key}.{name}", f"expected a file, module:function or 'build ...', found {value!r:.60}"
+                )
+        return dict(values)
+
+    def table(self, key: str) -> _Table:
+        self.known.append(key)
+        return _Table(self.values.get(key, {}), f"{self.place}.{key}", self.file)
+
+    def tables(self, key: str) -> list[_Table]:
+        values = self._get(key, list, "a list of tables", [])
+        return [_Table(value, f"{self.place}.{key}", self.file) for value in values]
+
+    def refuse_others(self) -> None:
+        for key in self.values:
+            if key not in self.known:
+                near = close_matches(key, self.known)
+                raise self.wrong(key, f"no such setting; there are: {', '.join(near or self.known)}")

@@ -1,0 +1,108 @@
+"""A copy of a project as a checkout elsewhere would be: in another folder, new, perhaps with the line ends of Windows.
+
+What no checkout has is left out, and so is what cannot be read: sockets and pipes, the files of others. Links stay
+links. What tools have installed in the project is linked to, because code may need it and it may be large.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from contextlib import suppress
+
+_LINKED = frozenset((".venv", "venv", "node_modules", ".tox", ".nox"))
+_LEFT_OUT = frozenset(("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"))
+_MOST_FILES, _MOST_BYTES = 20_000, 1 << 28
+
+
+def copy_project(folder: str, copy: str, private: str) -> str:
+    """Copy a project, and return why that was not done, "" if it was."""
+    files, size = 0, 0
+    for root, folders, names in os.walk(folder):
+        folders[:] = set(folders) - _LINKED - _LEFT_OUT - _without(root, folders, private)
+        files += len(names)
+        for name in names:
+            with suppress(OSError):
+                size += os.lstat(os.path.join(root, name)).st_size
+        if files > _MOST_FILES or size > _MOST_BYTES:
+            return f"the folder is too large to be copied: more than {_MOST_FILES:,} files or {_MOST_BYTES >> 20} MiB"
+
+    def ignore(root: str, names: list[str]) -> set[str]:
+        return _without(root, names, private) | ((_LINKED | _LEFT_OUT) & set(names))
+
+    try:
+        # Without the times of the files: a checkout does not bring them either.
+        shutil.copytree(folder, copy, symlinks=True, ignore=ignore, copy_function=shutil.copy)
+        _link_tools(folder, copy)
+    except shutil.Error as error:
+        first, _, why = error.args[0][0]
+        return f"the folder cannot be copied: {first}: {why}"
+    except OSError as error:
+        return f"the folder cannot be copied: {error}"
+    return ""
+
+
+def _without(root: str, names: list[str], private: str) -> set[str]:
+    """Return what of a folder is not copied: what no checkout has, what nobody may read, and the copy itself."""
+    found = set()
+    for name in names:
+        path = os.path.join(root, name)
+        try:
+            mode = os.lstat(path).st_mode
+        except OSError:  # it is gone
+            found.add(name)
+            continue
+        needed = os.R_OK | (os.X_OK if stat.S_ISDIR(mode) else 0)
+        readable = stat.S_ISLNK(mode) or ((stat.S_ISDIR(mode) or stat.S_ISREG(mode)) and os.access(path, needed))
+        if not readable or os.path.realpath(path) == private:
+            found.add(name)
+    return found
+
+
+def _link_tools(folder: str, copy: str) -> None:
+    """Give a copy what tools have put into the project, where that is."""
+    for root, folders, _ in os.walk(folder):
+        linked = _LINKED.intersection(folders)
+        folders[:] = [name for name in folders if name not in linked and name not in _LEFT_OUT]
+        there = os.path.join(copy, os.path.relpath(root, folder))
+        for name in linked if os.path.isdir(there) else ():
+            if not os.path.lexists(os.path.join(there, name)):
+                os.symlink(os.path.join(root, name), os.path.join(there, name))
+
+
+def use_crlf(copy: str, folder: str) -> None:
+    """Give every text file of a copy the line ends of Windows, as git does unless .gitattributes forbid it."""
+    chosen = _converted_by_git(folder)
+    for root, folders, names in os.walk(copy):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in names:
+            path = os.path.join(root, name)
+            if os.path.islink(path) or not os.path.isfile(path):
+                continue
+            if chosen and os.path.relpath(path, copy) not in chosen:
+                continue
+            with suppress(OSError):
+                with open(path, "rb") as file:
+                    data = file.read()
+                if b"\0" not in data and b"\n" in data:
+                    status = os.stat(path)
+                    with open(path, "wb") as file:
+                        file.write(data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+                    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _converted_by_git(folder: str) -> frozenset[str]:
+    """Return the files whose line ends git may change, none where nothing is known of them."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", "-C", folder, "ls-files", "-z", "--eol", "--cached", "--others", "--exclude-standard"]
+    try:
+        run = subprocess.run(command, capture_output=True, timeout=30, check=False, env=environment)
+    except (OSError, subprocess.TimeoutExpired):
+        return frozenset()
+    rows = [row.partition("\t") for row in os.fsdecode(run.stdout).split("\0") if row and run.returncode == 0]
+    # Of each its line ends in the index and the work tree, then what .gitattributes say of it.
+    return frozenset(
+        os.path.normpath(path) for said, _, path in rows if "attr/-text" not in said and "eol=lf" not in said
+    )

@@ -1,0 +1,389 @@
+"""The program in which a user's function is called: it sets the surroundings, calls it, and writes down what it made.
+
+It is run as a file, in a process of its own, by `sources.function`, and reads from standard input what to do. Clock,
+host, user and the order of folders are moved before anything of the user's is imported, so that no module has taken
+hold of the real ones. What C code or another program asks the system is not moved; the documentation says so.
+"""
+
+from __future__ import annotations
+
+import atexit
+import faulthandler
+import json
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module, util
+from typing import Any
+
+IS_STAGE = True
+
+# How far the clock may fall behind the real one: as long as a function takes less, every call reads the same times.
+_LAG = 5.0
+# How long after its time the process ends itself, should there be nobody left to do it.
+_GRACE = 10.0
+
+
+class MistakeError(Exception):
+    """What its message says, and nothing that a type or a place would add to."""
+
+
+def main() -> None:
+    """Do what standard input says."""
+    order = json.load(sys.stdin)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    faulthandler.dump_traceback_later(order["timeout"] + _GRACE, exit=True)
+    ballast = _shift_addresses()
+    _set_surroundings(order["surroundings"])
+    sys.path[:] = order["path"]
+    sys.argv = [order["module"] or order["file"]]
+    try:
+        text = _written(_plain(_call(order)))
+    except BaseException as error:
+        text = json.dumps({"error": _described(error)})
+    with open(order["result"] + ".part", "w", encoding="ascii") as file:
+        file.write(text)
+    os.replace(file.name, order["result"])
+    del ballast
+    # What the function wants done at the end is done; threads that it left behind are not waited for.
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _shift_addresses() -> list[bytes]:
+    """Take some memory of every small size: what is ordered by address is then ordered otherwise in each process."""
+    return [bytes(16 * size) for size, count in enumerate(os.urandom(32)) for _ in range(count % 32)]
+
+
+def _set_surroundings(wanted: Mapping[str, Any]) -> None:
+    os.umask(wanted["umask"])
+    _move_clock(wanted["clock"], wanted["tick"])
+    _order_folders(wanted["reversed"])
+    if wanted["host"]:
+        _name_host(wanted["host"])
+    if wanted["user"]:
+        _name_user(wanted["user"])
+    size = os.terminal_size((wanted["columns"], 24))
+    os.get_terminal_size = lambda *_: size
+
+
+def _move_clock(start: float, tick: float) -> None:
+    """Let every clock of Python's that tells the time of day begin at a moment.
+
+    A reading takes a tick of it: the same call makes the same readings in every process, and whoever waits for a time
+    to come still sees it come.
+    """
+    import time
+    from datetime import UTC, datetime
+
+    passed = [0.0]
+    real = {name: getattr(time, name) for name in dir(time)}
+    monotonic, began = time.monotonic, time.monotonic()
+
+    def now() -> float:
+        passed[0] = max(passed[0] + tick, monotonic() - began - _LAG)
+        return start + passed[0]
+
+    def now_ns() -> int:
+        return round(now() * 1_000) * 1_000_000
+
+    def sleep(seconds: Any) -> None:
+        real["sleep"](seconds)
+        passed[0] += float(seconds)
+
+    def of_moment(name: str) -> Any:  # the real function, of seconds
+        return lambda seconds=None: real[name](now() if seconds is None else seconds)
+
+    time.time, time.time_ns, time.sleep = now, now_ns, sleep
+    for name in ("localtime", "gmtime", "ctime"):
+        setattr(time, name, of_moment(name))
+    time.asctime = lambda moment=None: real["asctime"](time.localtime() if moment is None else moment)
+    time.strftime = lambda form, moment=None: real["strftime"](form, time.localtime() if moment is None else moment)
+    for name, moved in (("clock_gettime", now), ("clock_gettime_ns", now_ns)):
+        if name in real:  # not on Windows
+            setattr(time, name, lambda clock, name=name, moved=moved: moved() if clock == 0 else real[name](clock))
+
+    # `today` asks time.time; `now` asks the system.
+    _change(datetime, "now", classmethod(lambda cls, tz=None: cls.fromtimestamp(now(), tz)))
+    _change(datetime, "utcnow", classmethod(lambda cls: cls.fromtimestamp(now(), UTC).replace(tzinfo=None)))
+    if abs(datetime.now(UTC).timestamp() - start) > _LAG:
+        raise RuntimeError("the clock of this Python cannot be moved")
+
+
+def _change(kind: type, name: str, value: object) -> None:
+    """Change an attribute of a class, even of one written in C.
+
+    A class of ours in its place would not do: types are compared by identity, and made by C code as well.
+    """
+    try:
+        setattr(kind, name, value)
+    except TypeError:
+        import ctypes
+        import gc
+
+        gc.get_referents(kind.__dict__)[0][name] = value
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
+def _order_folders(backwards: bool) -> None:
+    """Let folders be listed in the order of their names, or backwards."""
+    real_list, real_scan = os.listdir, os.scandir
+
+    class Listing:
+        """What `os.scandir` returns, in an order."""
+
+        def __init__(self, path: Any = ".") -> None:
+            with real_scan(path) as entries:
+                self.entries = iter(sorted(entries, key=lambda entry: entry.name, reverse=backwards))
+
+        def __iter__(self) -> Iterator[Any]:
+            return self.entries
+
+        def __next__(self) -> Any:
+            return next(self.entries)
+
+        def __enter__(self) -> Listing:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.close()
+
+        def close(self) -> None:
+            self.entries = iter(())
+
+    def listed(path: Any = ".") -> list[Any]:
+        return sorted(real_list(path), reverse=backwards)
+
+    for name, real, moved in (("listdir", real_list, listed), ("scandir", real_scan, Listing)):
+        setattr(os, name, moved)
+        if real in os.supports_fd:
+            os.supports_fd.add(moved)
+
+
+def _name_host(host: str) -> None:
+    """Let the machine have another name, under which it is found as under its own."""
+    import socket
+
+    real_name = socket.gethostname()
+
+    def found(name: str) -> Any:
+        real = getattr(socket, name)
+
+        def look_up(asked: Any, *rest: Any, **named: Any) -> Any:
+            answer = real(real_name if asked == host else asked, *rest, **named)
+            if asked == host and name in ("gethostbyaddr", "gethostbyname_ex"):
+                return (answer[0].replace(real_name, host), *answer[1:])
+            return answer
+
+        return look_up
+
+    for name in ("gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getaddrinfo"):
+        setattr(socket, name, found(name))
+    socket.gethostname = lambda: host
+    if hasattr(os, "uname"):
+        real_uname = os.uname
+        os.uname = lambda: os.uname_result((real_uname()[0], host, *real_uname()[2:]))
+
+
+def _name_user(user: str) -> None:
+    """Let the user have another name, under which they are found as under their own."""
+    os.getlogin = lambda: user
+    try:
+        import pwd
+    except ImportError:  # Windows
+        return
+    by_number, by_name = pwd.getpwuid, pwd.getpwnam
+
+    def entry(number: int) -> Any:
+        real = by_number(number)
+        return pwd.struct_passwd((user, *real[1:])) if number == os.getuid() else real
+
+    pwd.getpwuid = entry
+    pwd.getpwnam = lambda name: entry(os.getuid()) if name == user else by_name(name)
+
+
+def _call(order: Mapping[str, Any]) -> object:
+    """Return what the function returns, waited for if need be; a value that is no function stands for itself."""
+    if order["file"]:
+        value: Any = _from_file(order["module"], order["file"])
+    else:
+        value = _imported(order["module"])
+    for attribute in order["name"].split("."):
+        try:
+            value = getattr(value, attribute)
+        except AttributeError:
+            named = getattr(value, "__name__", order["module"])
+            raise MistakeError(f"{named} has no {attribute!r}{_instead(attribute, _public(value), 'names')}") from None
+    if callable(value):
+        value = _called(value, order["arguments"])
+    if hasattr(value, "__await__"):
+        import asyncio
+
+        async def wait() -> object:
+            return await value
+
+        return asyncio.run(wait())
+    return value
+
+
+def _called(function: Any, arguments: Sequence[object]) -> Any:
+    try:
+        return function(*arguments)
+    except TypeError as error:
+        at = error.__traceback__
+        if arguments or at is None or at.tb_next is not None:
+            raise
+        # Nothing of the function was run: it was the call that failed.
+        raise MistakeError(
+            f"it is called without arguments, and {error}; name a function without any that calls it with examples"
+        ) from None
+
+
+def _public(value: object) -> list[str]:
+    """Return the names that a module or a class offers: functions of its own first, or else whatever there is."""
+    names = [name for name in dir(value) if not name.startswith("_")]
+    home = getattr(value, "__name__", "")
+    own = [name for name in names if getattr(getattr(value, name, None), "__module__", None) == home]
+    return own or names
+
+
+def _instead(wrong: str, names: list[str], called: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(wrong, names, 1)
+    if close:
+        return f" (did you mean {close[0]!r}?)"
+    return f" ({called} there: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''})" if names else ""
+
+
+def _imported(module: str) -> object:
+    """Return a module by its name."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if not _is_part(error.name, module):
+            raise
+        parent, _, last = str(error.name).rpartition(".")
+        own = [os.getcwd(), os.path.join(os.getcwd(), "src")]
+        places = [
+            place
+            for place in (getattr(sys.modules.get(parent), "__path__", ()) if parent else own)
+            if os.path.isdir(place)
+        ]
+        files = {name for place in places for name in os.listdir(place)}
+        modules = sorted({os.path.splitext(name)[0] for name in files if name.endswith(".py") or "." not in name})
+        raise MistakeError(
+            f"no module {error.name!r} in {' or '.join(places)}{_instead(last, modules, 'modules')}"
+            "; --cwd DIR (folder=) names another project, path/to/file.py:function needs no module"
+        ) from None
+
+
+def _is_part(name: str | None, module: str) -> bool:
+    return name is not None and f"{module}.".startswith(f"{name}.")
+
+
+def _from_file(module: str, file: str) -> object:
+    """Return the module of a file: under its name if that leads there, or else by the file alone."""
+    root, name = os.path.split(os.path.splitext(file)[0])
+    if name == "__init__":
+        root, name = os.path.split(root)
+    while os.path.isfile(os.path.join(root, "__init__.py")):  # in a package, so that it may import from it
+        root, package = os.path.split(root)
+        name = f"{package}.{name}"
+    if root not in sys.path:
+        sys.path.insert(len(sys.path) if module else 0, root)
+    for known in dict.fromkeys((module or name, name)):
+        if known in sys.modules:  # somebody else's
+            continue
+        try:
+            loaded = import_module(known)
+        except ModuleNotFoundError as error:
+            if not _is_part(error.name, known):
+                raise
+            continue
+        if os.path.realpath(getattr(loaded, "__file__", None) or "") == os.path.realpath(file):
+            return loaded
+    known = f"{name}_" if name in sys.modules else name
+    spec = util.spec_from_file_location(known, file)
+    if spec is None or spec.loader is None:
+        raise MistakeError(f"{file}: not a Python file")
+    loaded = util.module_from_spec(spec)
+    sys.modules[known] = loaded  # dataclasses look for their module there
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def _plain(value: Any) -> object:
+    """Return a prompt of any kind as JSON has it."""
+    # Who returns a Prompt has imported it: nobody else pays for that.
+    prompt_type = getattr(sys.modules.get("deepprompt.prompt"), "Prompt", ())
+    for attribute in ("compose", "prompt", "body"):  # a builder, an assembled prompt, a request
+        if not isinstance(value, str | Mapping) and not isinstance(value, prompt_type) and hasattr(value, attribute):
+            inner = getattr(value, attribute)
+            value = inner() if callable(inner) else inner
+    if isinstance(value, prompt_type):
+        prompt: Any = value
+        parts = [[part.name, part.text, int(part.pace), part.origin] for part in prompt.parts]
+        whole = {"parts": parts, "tools": list(prompt.tools), "messages": list(prompt.messages)}
+        return {"prompt": whole | {"fixed_order": prompt.fixed_order}}
+    if isinstance(value, bytes):
+        try:
+            return {"text": value.decode()}
+        except UnicodeDecodeError as error:
+            raise MistakeError(f"it returned bytes that are not UTF-8 at byte {error.start}") from None
+    if isinstance(value, str):
+        return {"text": value}
+    if callable(getattr(value, "model_dump", None)):  # a request as SDKs have it
+        value = _as_plain(value)
+    if isinstance(value, Mapping):
+        return {"body": dict(value)}
+    if isinstance(value, Sequence):
+        return {"messages": list(value)}
+    missing = "; is a return missing?" if value is None else ""
+    kinds = "a text, a Prompt, a list of messages or a request's body"
+    what = "None" if value is None else type(value).__name__
+    raise MistakeError(f"it returned {what} where a prompt is {kinds}{missing}")
+
+
+def _written(value: object) -> str:
+    try:
+        return json.dumps({"value": value}, default=_as_plain, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise MistakeError(f"what it returned cannot be written as JSON: {error}") from None
+
+
+def _as_plain(value: Any) -> object:
+    """Return what json does not know: any mapping or sequence, and what knows how to be one, as SDKs' values do."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return list(value)
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump(mode="json", exclude_unset=True)
+    raise TypeError(f"there is a value of type {type(value).__name__} in it")
+
+
+def _described(error: BaseException) -> str:
+    """Return what went wrong and where in the user's code, in one line."""
+    if isinstance(error, MistakeError):
+        return str(error)
+    lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
+    if isinstance(error, SyntaxError):  # whose own place is not among the frames
+        return f"{lines[-1]} ({error.filename}:{error.lineno})"
+    what = lines[0]
+    if isinstance(error, ModuleNotFoundError):
+        what += f", which {sys.executable} does not have"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
+    theirs = [frame for frame in frames if os.path.abspath(frame.filename) != os.path.abspath(__file__)]
+    # Where it went wrong for them is in their own code, not in the library that said so.
+    libraries = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)
+    own = [f for f in theirs if not f.filename.startswith(libraries) and "-packages" + os.sep not in f.filename]
+    if not own and isinstance(error, getattr(sys.modules.get("deepprompt.errors"), "DeepPromptError", ())):
+        return str(error)
+    return what + "".join(f" ({frame.filename}:{frame.lineno})" for frame in (own or theirs)[-1:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""The lock: one line a part, what it pins and what it leaves open, what has drifted, and what that costs."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepprompt.checks.lock import (
+    Drift,
+    LockedPart,
+    LockedPrompt,
+    compare_locks,
+    lock_prompt,
+    lock_text,
+    read_lock,
+    rewarming,
+)
+from deepprompt.errors import SourceError
+from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
+from deepprompt.tools import fingerprint
+from deepprompt.wire.facts import Rules, bundled_facts
+
+TOOL = {"name": "Read", "description": "Reads.", "input_schema": {"type": "object"}}
+PROMPT = Prompt(
+    (
+        Part("identity", "You are careful.\n", Pace.RELEASE, "deepprompt:base/1.0.0/identity.md"),
+        Part("instructions AGENTS.md", "Use tabs.\n", Pace.PROJECT, "file:AGENTS.md"),
+        Part("machine", "Linux\n", Pace.SESSION, "machine"),
+        Part("boundary", "\n---\n", Pace.TURN, "deepprompt"),
+        Part("git", "clean\n", Pace.TURN, "project"),
+    ),
+    (TOOL,),
+)
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+PARTS = st.builds(
+    LockedPart, TEXTS, st.sampled_from(["release", "turn"]), TEXTS, st.integers(1, 9), st.integers(1, 9), st.just("ab")
+)
+PROMPTS = st.builds(
+    LockedPrompt, TEXTS, TEXTS, st.just("cd"), st.integers(0), st.integers(0), st.lists(PARTS, max_size=3).map(tuple)
+)
+
+
+def test_a_part_is_a_line_with_all_that_pins_it() -> None:
+    """Tools come first, as they are sent; what changes with the machine or the turn has nothing but its name."""
+    parts = lock_prompt("main", "app:prompt", PROMPT).parts
+    assert [(part.part, part.pace, part.version, part.bytes, part.tokens) for part in parts] == [
+        ("tools[0] Read", "static", "", 71, 17),
+        ("identity", "release", "base/1.0.0", 17, 4),
+        ("instructions AGENTS.md", "project", "", 10, 2),
+        ("machine", "session", "", 0, 0),
+        ("boundary", "turn", "", 0, 0),
+        ("git", "turn", "", 0, 0),
+    ]
+    assert parts[1].sha256 == sha256_hex("You are careful.\n")
+    text = lock_text([lock_prompt("main", "app:prompt", PROMPT)])
+    assert [line for line in text.split("\n") if "identity" in line] == [
+        f'  {{ part = "identity", pace = "release", version = "base/1.0.0", bytes = 17, tokens = 4, '
+        f'sha256 = "{parts[1].sha256}" }},'
+    ]
+
+
+def test_the_fingerprint_is_the_one_that_a_runtime_can_compute() -> None:
+    """It is that of the static prefix and the tools, where nothing of the prefix is the machine's."""
+    prompt = replace(PROMPT, parts=(PROMPT.parts[0], PROMPT.parts[1], *PROMPT.parts[3:]))
+    made = lock_prompt("main", "app:prompt", prompt)
+    assert made.fingerprint == fingerprint(prompt.static_prefix, prompt.tools).combined
+    assert (made.bytes, made.tokens) == (71 + 17 + 10, (71 + 17 + 10) // 4)
+
+
+VALUES = {
+    "text": ("You are careful.", ["text"]),
+    "messages": ([{"role": "system", "content": "A"}, {"role": "user", "content": "B"}], ["messages[0].content"]),
+    "marked": (
+        {
+            "model": "claude-opus-5-5",
+            "tools": [{"type": "web_search_20260101"}],
+            "system": [{"type": "text", "text": "A", "cache_control": {"type": "ephemeral"}}],
+            "messages": [{"role": "user", "content": "B"}],
+        },
+        ["tools[0] web_search_20260101", "system[0]"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("value", "pinned"), VALUES.values(), ids=VALUES)
+def test_any_prompt_can_be_locked(value: object, pinned: list[str]) -> None:
+    """A text, messages and a request are locked block by block, up to what their last mark ends."""
+    assert [part.part for part in lock_prompt("main", "app:prompt", value).parts if part.sha256] == pinned
+
+
+def test_names_are_the_same_in_every_checkout() -> None:
+    """A file below the project's folder is called by its path from there."""
+    part = Part("instructions /work/here/AGENTS.md", "A", Pace.PROJECT, "file:/work/here/AGENTS.md")
+    assert lock_prompt("m", "t", Prompt((part,)), folder="/work/here").parts[0].part == "instructions AGENTS.md"
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(st.lists(PROMPTS, max_size=3))
+def test_what_is_written_is_read_again(prompts: list[LockedPrompt]) -> None:
+    """Whatever names there are, the file is TOML and gives the same prompts."""
+    text = lock_text(prompts)
+    tomllib.loads(text)
+    assert read_lock(text, "deepprompt.lock") == prompts
+
+
+DAMAGED = {
+    "no TOML": ("lock = ", "deepprompt.lock: not a lock file: Invalid value"),
+    "another format": ("lock = 2", "a lock of format 2; this release writes and reads 1"),
+    "no format": ("", "a lock of format None"),
+    "no parts": ('lock = 1\n[[prompt]]\nname = "a"', "damaged: KeyError('parts')"),
+    "not a number": ('lock = 1\n[[prompt]]\nbytes = "x"\nparts = []', "damaged: ValueError"),
+    "an unknown field": ("lock = 1\n[[prompt]]\nfrob = 'x'\nparts = []", "damaged: TypeError"),
+    "prompts that are none": ("lock = 1\nprompt = 3", "damaged: TypeError"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_lock_is_an_error(text: str, message: str) -> None:
+    """Nothing in the file is taken on trust, and the message says what to do."""
+    with pytest.raises(SourceError) as error:
+        read_lock(text, "deepprompt.lock")
+    assert message in str(error.value)
+
+
+def drift(*new: Part, tools: tuple[dict[str, object], ...] = (TOOL,)) -> Drift:
+    """What becomes of PROMPT when its parts are others."""
+    (found,) = compare_locks([lock_prompt("m", "t", PROMPT)], [lock_prompt("m", "t", Prompt(new, tools))])
+    return found
+
+
+def test_nothing_has_drifted() -> None:
+    """The same prompt twice is no drift; neither is another state of the machine or the turn."""
+    moved = replace(PROMPT, parts=(*PROMPT.parts[:2], replace(PROMPT.parts[2], text="Mac"), *PROMPT.parts[3:]))
+    assert compare_locks([lock_prompt("m", "t", PROMPT)], [lock_prompt("m", "t", moved)]) == []
+
+
+def test_each_kind_of_change_has_its_sign() -> None:
+    """A changed part, one that is new, one that is gone, and one that only stands elsewhere."""
+    identity, instructions, machine, *turn = PROMPT.parts
+    changed = drift(replace(identity, text="You are bold.\n"), instructions, machine, *turn)
+    assert [(sign, (new or old).part) for sign, old, new in changed.rows if new or old] == [("~", "identity")]  # type: ignore[union-attr]
+    added = drift(identity, instructions, Part("skills", "A", Pace.PROJECT, ""), machine, *turn)
+    assert [(sign, new.part) for sign, _, new in added.rows if new] == [("+", "skills")]
+    gone = drift(identity, machine, *turn)
+    assert [(sign, old.part) for sign, old, _ in gone.rows if old] == [("-", "instructions AGENTS.md")]
+    other = Part("rules", "B", Pace.PROJECT, "")
+    old = lock_prompt("m", "t", Prompt((identity, instructions, other)))
+    new = lock_prompt("m", "t", Prompt((identity, other, instructions)))
+    (elsewhere,) = compare_locks([old], [new])
+    assert [(sign, new.part) for sign, _, new in elsewhere.rows if new] == [
+        (">", "rules"),
+        (">", "instructions AGENTS.md"),
+    ]
+
+
+def test_new_and_gone_prompts_are_drift() -> None:
+    """A prompt without a lock, and a lock without a prompt."""
+    a, b = lock_prompt("a", "t", "A"), lock_prompt("b", "t", "B")
+    assert compare_locks([a], [b]) == [Drift("b", None, b), Drift("a", a, None)]
+
+
+def large(*texts: tuple[str, int, Pace]) -> LockedPrompt:
+    """A prompt whose parts have so many tokens."""
+    return lock_prompt("m", "t", Prompt(tuple(Part(n, n * 4 * count, pace, "") for n, count, pace in texts)))
+
+
+OLD = large(("a", 3000, Pace.RELEASE), ("b", 1000, Pace.PROJECT), ("c", 500, Pace.PROJECT))
+COSTS = {
+    "an entry ends where the pace changes": ("anthropic", "claude-opus-5-5", 3000, 1500, 1500 * 1.2),
+    "the longest prefix": ("gemini", "gemini-2.5-pro", 4000, 500, 500 * 0.9),
+    "whole units": ("deepseek", "deepseek-v4-pro", 0, 4500, 4500 * (1 - 0.033)),
+}
+
+
+@pytest.mark.parametrize(("provider", "model", "kept", "written", "cost"), COSTS.values(), ids=COSTS)
+def test_what_filling_a_cache_again_costs(provider: str, model: str, kept: int, written: int, cost: float) -> None:
+    """A change in the last part costs what the provider's own rules make of it."""
+    new = large(("a", 3000, Pace.RELEASE), ("b", 1000, Pace.PROJECT), ("d", 500, Pace.PROJECT))
+    (found,) = compare_locks([OLD], [new])
+    assert found.same == 4000
+    rules = bundled_facts().rules(provider, model)
+    result = rewarming(found, rules)
+    assert (result.kept, result.written, result.why_none) == (kept, written, "")
+    assert result.cost == pytest.approx(cost, rel=0.06)
+
+
+def test_where_nothing_is_cached_nothing_is_lost() -> None:
+    """Below the minimum, without a cache, and where only the name of the target changed."""
+    rules = Rules("p", "m", "2026-11-15", True, caching="automatic", minimum=5000)
+    (found,) = compare_locks([OLD], [large(("x", 10, Pace.RELEASE))])
+    assert rewarming(found, rules).why_none == "was not cached: 4,500 tokens of at least 5,000"
+    assert rewarming(found, replace(rules, caching="none", minimum=0)).written == 0
+    assert rewarming(found, replace(rules, minimum=0)).written == 10
+    (renamed,) = compare_locks([OLD], [replace(OLD, target="other")])
+    assert rewarming(renamed, replace(rules, minimum=0)).why_none == "the static prefix is the same"
+    assert rewarming(Drift("m", None, OLD), rules).cost == 0.0
