@@ -17,6 +17,7 @@ from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.files import from_system, shown_path
 from deepprompt.sources.process import run_side_by_side, signals_wait
+from deepprompt.sources.project import remember_git
 from deepprompt.sources.repository import Repository, find_repository, private_git_dir, read_state
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import decode, neutralise, one_line, shorten
@@ -159,9 +160,12 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
         for name, output in outputs.items()
         if output is None
     ]
+    status_text = _status_text(outputs["status"], notes)
+    diff_text = _diff_text(outputs["unstaged diff"], staged, notes)
+    remember_git(status_text, diff_text)
     return GitSnapshot(
-        status=_status_text(outputs["status"], notes),
-        diff=_diff_text(outputs["unstaged diff"], staged, notes),
+        status=status_text,
+        diff=diff_text,
         active_branch=_branch_text(repository, notes),
         recent_commits=_commit_lines(known.commits, notes),
         notes=tuple(notes),

@@ -6,11 +6,15 @@ import os
 import sys
 import time
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import TypeVar
 
 from deepprompt.prompt import Note
 from deepprompt.sources.files import shown_path
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +58,72 @@ def render_project_context(project: ProjectContext) -> str:
     return "".join(render_sections(project, []))
 
 
+# Sections that needed no change, by the texts they were made of: most are the same in the next turn, and looking for
+# keys takes longer than everything else here. One that needed a change is never kept, nor is the key it may hold.
+_known_projects: dict[tuple[str, ...], str] = {}
+_known_statuses: dict[str, str] = {}
+_known_diffs: dict[str, str] = {}
+_MOST_KNOWN = 64
+_MOST_KEPT = 1 << 14
+_SHORT = attrgetter("cwd", "current_date", "os_name", "os_version", "shell", "active_branch")
+
+
 def render_sections(project: ProjectContext, notes: list[Note]) -> tuple[str, str, str]:
     """Return the project, git status and git diff sections, each with the newline that sets it apart."""
-    system = project.os_name
-    if system and project.os_version:
-        system = f"{system} {project.os_version}"
-    fields = (
-        ("cwd", project.cwd),
-        ("date", project.current_date),
-        ("os", system),
-        ("shell", project.shell),
-        ("branch", project.active_branch),
-    )
-    lines = [f"- {label}: {_field(value, label, notes)}\n" for label, value in fields if value]
+    short, status, diff = _SHORT(project), project.git_status, project.git_diff
     return (
-        "\n## Project\n" + "".join(lines),
-        "\n## Git status\n" + _body(project.git_status, "(clean)\n", "git status", notes),
-        "\n## Git diff\n" + _body(project.git_diff, "(no diff)\n", "git diff", notes),
+        _known_projects.get(short) or _project_section(short, notes),
+        _known_statuses.get(status) or _status_section(status, notes),
+        _known_diffs.get(diff) or _diff_section(diff, notes),
     )
+
+
+def remember_git(status: str, diff: str) -> None:
+    """Look at what git said before a prompt is built with it: what needs no change is taken as it is then."""
+    if status not in _known_statuses:
+        _status_section(status, [])
+    if diff not in _known_diffs:
+        _diff_section(diff, [])
+
+
+def forget() -> None:
+    """Forget the sections that are known: the next ones are looked at anew."""
+    _known_projects.clear()
+    _known_statuses.clear()
+    _known_diffs.clear()
+
+
+def _project_section(short: tuple[str, ...], notes: list[Note]) -> str:
+    cwd, date, system, version, shell, branch = short
+    if system and version:
+        system = f"{system} {version}"
+    fields = (("cwd", cwd), ("date", date), ("os", system), ("shell", shell), ("branch", branch))
+    found: list[Note] = []
+    lines = [f"- {label}: {_field(value, label, found)}\n" for label, value in fields if value]
+    section = "\n## Project\n" + "".join(lines)
+    return _kept(_known_projects, short, section, found, notes)
+
+
+def _status_section(text: str, notes: list[Note]) -> str:
+    found: list[Note] = []
+    section = "\n## Git status\n" + _body(text, "(clean)\n", "git status", found)
+    return _kept(_known_statuses, text, section, found, notes)
+
+
+def _diff_section(text: str, notes: list[Note]) -> str:
+    found: list[Note] = []
+    section = "\n## Git diff\n" + _body(text, "(no diff)\n", "git diff", found)
+    return _kept(_known_diffs, text, section, found, notes)
+
+
+def _kept(known: dict[_Key, str], key: _Key, section: str, found: list[Note], notes: list[Note]) -> str:
+    """Return a section, and remember it if nothing was found in it; a full memory starts anew."""
+    notes += found
+    if not found and len(section) <= _MOST_KEPT:
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        known[key] = section
+    return section
 
 
 def _field(value: str, source: str, notes: list[Note]) -> str:

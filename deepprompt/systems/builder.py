@@ -7,12 +7,16 @@ each turn. Content can never forge the boundary: a look-alike in any of it gets 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from deepprompt.catalog import bundled
 from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
 from deepprompt.sources.instructions import InstructionFile
 from deepprompt.sources.project import ProjectContext, render_sections
 from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as HASH
 
 DYNAMIC_CONTEXT_BOUNDARY = "\n=== DYNAMIC CONTEXT (per-turn, do not cache) ===\n"
 
@@ -35,7 +39,10 @@ class SystemPromptBuilder:
     or the bundled base prompt V1. `append` is the caller's own text, or parts, at the end of the static prefix.
     """
 
-    __slots__ = ("_notes", "_parts", "_prefix", "project")
+    __slots__ = (
+        "_built", "_built_of", "_hash", "_notes", "_parts", "_prefix", "_prefix_bytes", "_suffix", "_suffix_of",
+        "project",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -58,13 +65,53 @@ class SystemPromptBuilder:
         self._parts = tuple(parts)
         self._notes = tuple(notes)
         self._prefix = "".join([part.text for part in parts])
+        self._prefix_bytes: bytes | None = None
+        self._hash: HASH | None = None
+        self._suffix = ""
+        self._suffix_of: ProjectContext | None = None
+        self._built = ""
+        self._built_of: ProjectContext | None = None
         self.project = project
 
     def build(self) -> str:
         """Return the system prompt."""
-        if self.project is None:
+        project = self.project
+        if project is None:
             return self._prefix
-        return "".join((self._prefix, *render_sections(self.project, [])))
+        if project is not self._built_of or type(project) is not ProjectContext:
+            first, second, third = render_sections(project, [])
+            self._built = f"{self._prefix}{first}{second}{third}"
+            self._built_of = project  # frozen, so as long as it is the same one, so is the prompt
+        return self._built
+
+    def build_pair(self) -> tuple[str, str]:
+        """Return what `build` joins: the prefix with the boundary, the same string each time, and what changes."""
+        project = self.project
+        if project is None:
+            return self._prefix, ""
+        if project is not self._suffix_of or type(project) is not ProjectContext:
+            first, second, third = render_sections(project, [])
+            self._suffix = f"{first}{second}{third}"
+            self._suffix_of = project
+        return self._prefix, self._suffix
+
+    def build_bytes(self) -> bytes:
+        """Return the UTF-8 bytes of what `build` returns, without making that text."""
+        if self._prefix_bytes is None:
+            self._prefix_bytes = self._prefix.encode()
+        sections = () if self.project is None else render_sections(self.project, [])
+        return b"".join((self._prefix_bytes, *[section.encode() for section in sections]))
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of what `build_bytes` returns, in hex; the prefix is hashed only once."""
+        prefix, suffix = self.build_pair()
+        if self._hash is None:
+            from hashlib import sha256
+
+            self._hash = sha256(prefix.encode())
+        state = self._hash.copy()
+        state.update(suffix.encode())
+        return state.hexdigest()
 
     def compose(self) -> Prompt:
         """Return the system prompt as parts, with notes on what was neutralised, cut or left out."""
