@@ -56,6 +56,7 @@ class Catalog:
         self._manifest: dict[str, tuple[str, int]] | None = None
         self._paths = sorted(paths or ())
         self._texts: dict[str, str] = {}  # what was read and checked once
+        self._tables: dict[str, list[Row]] = {}
         if paths is None or MANIFEST in self._paths:
             self._manifest = parse_manifest(self._decoded(MANIFEST, self._bytes(MANIFEST)), label)
             self._paths = sorted(self._manifest)
@@ -103,6 +104,12 @@ class Catalog:
 
     def table(self, family: str, version: str, name: str = PRESET) -> list[Row]:
         """Return one of a version's preset tables: its parts in order."""
+        path = f"{family}/{version}/{name}"
+        if path not in self._tables:
+            self._tables[path] = self._rows(family, version, name)
+        return list(self._tables[path])
+
+    def _rows(self, family: str, version: str, name: str) -> list[Row]:
         path = f"{family}/{version}/{name}"
         rows = []
         for number, columns in self.lines(family, version, name):

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TypeVar
 
 from deepprompt.prompt import Note
@@ -65,12 +64,12 @@ _known_statuses: dict[str, str] = {}
 _known_diffs: dict[str, str] = {}
 _MOST_KNOWN = 64
 _MOST_KEPT = 1 << 14
-_SHORT = attrgetter("cwd", "current_date", "os_name", "os_version", "shell", "active_branch")
 
 
 def render_sections(project: ProjectContext, notes: list[Note]) -> tuple[str, str, str]:
     """Return the project, git status and git diff sections, each with the newline that sets it apart."""
-    short, status, diff = _SHORT(project), project.git_status, project.git_diff
+    short = project.cwd, project.current_date, project.os_name, project.os_version, project.shell, project.active_branch
+    status, diff = project.git_status, project.git_diff
     return (
         _known_projects.get(short) or _project_section(short, notes),
         _known_statuses.get(status) or _status_section(status, notes),

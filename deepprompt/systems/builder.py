@@ -22,6 +22,8 @@ DYNAMIC_CONTEXT_BOUNDARY = "\n=== DYNAMIC CONTEXT (per-turn, do not cache) ===\n
 
 BASE_V1 = "base@1.0.0"
 
+_NOTHING: tuple[ProjectContext | None, str] = (None, "")
+
 BASE_PROMPT_V1: str
 """The bundled base prompt, three sections joined by one newline. Its bytes never change: new wording is V2."""
 
@@ -39,10 +41,7 @@ class SystemPromptBuilder:
     or the bundled base prompt V1. `append` is the caller's own text, or parts, at the end of the static prefix.
     """
 
-    __slots__ = (
-        "_built", "_built_of", "_hash", "_notes", "_parts", "_prefix", "_prefix_bytes", "_suffix", "_suffix_of",
-        "project",
-    )  # fmt: skip
+    __slots__ = ("_built", "_hash", "_notes", "_parts", "_prefix", "_prefix_bytes", "_suffix", "project")
 
     def __init__(
         self,
@@ -67,10 +66,8 @@ class SystemPromptBuilder:
         self._prefix = "".join([part.text for part in parts])
         self._prefix_bytes: bytes | None = None
         self._hash: HASH | None = None
-        self._suffix = ""
-        self._suffix_of: ProjectContext | None = None
-        self._built = ""
-        self._built_of: ProjectContext | None = None
+        # The last context, and what was made of it; together, so that another thread never sees one without the other.
+        self._built = self._suffix = _NOTHING
         self.project = project
 
     def build(self) -> str:
@@ -78,22 +75,28 @@ class SystemPromptBuilder:
         project = self.project
         if project is None:
             return self._prefix
-        if project is not self._built_of or type(project) is not ProjectContext:
+        known, text = self._built
+        if known is not project:
+            self._built = _NOTHING  # before the new text is made: its memory is at hand then, and in the cache
             first, second, third = render_sections(project, [])
-            self._built = f"{self._prefix}{first}{second}{third}"
-            self._built_of = project  # frozen, so as long as it is the same one, so is the prompt
-        return self._built
+            text = f"{self._prefix}{first}{second}{third}"
+            if type(project) is ProjectContext:  # frozen: as long as it is the same one, so is the prompt
+                self._built = (project, text)
+        return text
 
     def build_pair(self) -> tuple[str, str]:
         """Return what `build` joins: the prefix with the boundary, the same string each time, and what changes."""
         project = self.project
         if project is None:
             return self._prefix, ""
-        if project is not self._suffix_of or type(project) is not ProjectContext:
+        known, suffix = self._suffix
+        if known is not project:
+            self._suffix = _NOTHING
             first, second, third = render_sections(project, [])
-            self._suffix = f"{first}{second}{third}"
-            self._suffix_of = project
-        return self._prefix, self._suffix
+            suffix = f"{first}{second}{third}"
+            if type(project) is ProjectContext:
+                self._suffix = (project, suffix)
+        return self._prefix, suffix
 
     def build_bytes(self) -> bytes:
         """Return the UTF-8 bytes of what `build` returns, without making that text."""
