@@ -14,12 +14,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from deepprompt.errors import AssetError, FileRefusedError, UnknownPartError
 from deepprompt.prompt import BOUNDARY_PART, Pace, Part
 from deepprompt.sources.files import read_below
 
+TYPE_CHECKING = False  # as type checkers know it; importing `typing` would take longer than reading all parts
 if TYPE_CHECKING:
     from packaging.version import Version
 
@@ -233,10 +233,10 @@ def from_folder(folder: str | os.PathLike[str]) -> Catalog:
         paths += [name if below == "." else f"{below}/{name}" for name in files]
 
     def read(path: str) -> bytes:
-        data, more, _ = read_below(root, path, _PART_LIMIT, lambda _: None)
-        if more:
+        contents = read_below(root, path, _PART_LIMIT, lambda _: None)
+        if contents.more:
             raise FileRefusedError("refused", f"larger than {_PART_LIMIT} bytes")
-        return data
+        return contents.data
 
     return Catalog(root, read, paths)
 

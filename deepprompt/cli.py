@@ -67,7 +67,8 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"deepprompt {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    # With its name said, argparse does not format a usage to find it, nor import all that takes.
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog=parser.prog)
     for name, summary in COMMANDS.items():
         command = subparsers.add_parser(name, help=summary, description=summary.capitalize() + ".", allow_abbrev=False)
         if name in arguments:  # only the command that is run pays for its imports

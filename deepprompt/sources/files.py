@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 import stat
-import unicodedata
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from deepprompt.errors import FileRefusedError
 from deepprompt.prompt import Note
@@ -41,7 +40,8 @@ _FOLDER_FLAGS = (
 _WALKS = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd and os.readlink in os.supports_dir_fd
 
 
-class Contents(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Contents:
     """The first bytes of a file, whether there are more, and the status of the file they were read from."""
 
     data: bytes
@@ -51,7 +51,12 @@ class Contents(NamedTuple):
 
 def refuse_claude(path: str) -> str | None:
     """Return why a path may not be read: a component that spells `claude` in any case, width or disguise."""
-    folded = path.lower() if path.isascii() else unicodedata.normalize("NFKC", drop_hidden(path)).casefold()
+    if path.isascii():
+        folded = path.lower()
+    else:
+        from unicodedata import normalize
+
+        folded = normalize("NFKC", drop_hidden(path)).casefold()
     return "CLAUDE files belong to another agent and are never loaded" if "claude" in folded else None
 
 

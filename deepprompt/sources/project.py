@@ -6,14 +6,11 @@ import os
 import sys
 import time
 from dataclasses import dataclass
-from typing import TypeVar
 
 from deepprompt.prompt import Note
 from deepprompt.sources.files import shown_path
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
-
-_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +56,9 @@ def render_project_context(project: ProjectContext) -> str:
 
 # Sections that needed no change, by the texts they were made of: most are the same in the next turn, and looking for
 # keys takes longer than everything else here. One that needed a change is never kept, nor is the key it may hold.
-_known_projects: dict[tuple[str, ...], str] = {}
-_known_statuses: dict[str, str] = {}
-_known_diffs: dict[str, str] = {}
+_known_projects: dict[object, str] = {}
+_known_statuses: dict[object, str] = {}
+_known_diffs: dict[object, str] = {}
 _MOST_KNOWN = 64
 _MOST_KEPT = 1 << 14
 
@@ -115,7 +112,7 @@ def _diff_section(text: str, notes: list[Note]) -> str:
     return _kept(_known_diffs, text, section, found, notes)
 
 
-def _kept(known: dict[_Key, str], key: _Key, section: str, found: list[Note], notes: list[Note]) -> str:
+def _kept(known: dict[object, str], key: object, section: str, found: list[Note], notes: list[Note]) -> str:
     """Return a section, and remember it if nothing was found in it; a full memory starts anew."""
     notes += found
     if not found and len(section) <= _MOST_KEPT:

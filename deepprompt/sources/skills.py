@@ -89,7 +89,7 @@ class SkillStore:
         if skill is None:
             raise SkillError(f"no skill named {name!r}; there are: {', '.join(self.names()) or 'none'}")
         try:
-            data, _, _ = read_below(skill.root, skill.path, FILE_LIMIT, _refuse_claude_but_skills, whole=True)
+            data = read_below(skill.root, skill.path, FILE_LIMIT, _refuse_claude_but_skills, whole=True).data
         except FileRefusedError as error:
             path = shown_path(skill.path, [])
             raise SkillError(f"the body of skill {name!r} is gone: {path}: {error}") from None
@@ -191,7 +191,7 @@ def _refuse_claude_but_skills(path: str) -> str | None:
 def _load(root: str, path: str, notes: list[Note]) -> Skill | None:
     shown = shown_path(path, [])
     try:
-        data, _, _ = read_below(root, path, FILE_LIMIT, _refuse_claude_but_skills, whole=True)
+        data = read_below(root, path, FILE_LIMIT, _refuse_claude_but_skills, whole=True).data
     except FileRefusedError as error:
         notes.append(Note("refused" if error.kind == "refused" else "skipped", shown, str(error)))
         return None

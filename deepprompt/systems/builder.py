@@ -7,16 +7,17 @@ each turn. Content can never forge the boundary: a look-alike in any of it gets 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from deepprompt.catalog import bundled
 from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
-from deepprompt.sources.instructions import InstructionFile
 from deepprompt.sources.project import ProjectContext, render_sections
 from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
 
+TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
     from hashlib import _Hash as HASH
+
+    from deepprompt.sources.instructions import InstructionFile
 
 DYNAMIC_CONTEXT_BOUNDARY = "\n=== DYNAMIC CONTEXT (per-turn, do not cache) ===\n"
 
