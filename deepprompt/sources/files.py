@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from deepprompt.errors import FileRefusedError
 from deepprompt.prompt import Note
@@ -40,13 +39,15 @@ _FOLDER_FLAGS = (
 _WALKS = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd and os.readlink in os.supports_dir_fd
 
 
-@dataclass(frozen=True, slots=True)
 class Contents:
     """The first bytes of a file, whether there are more, and the status of the file they were read from."""
 
-    data: bytes
-    more: bool
-    status: os.stat_result
+    __slots__ = ("data", "more", "status")
+
+    def __init__(self, data: bytes, more: bool, status: os.stat_result) -> None:
+        self.data = data
+        self.more = more
+        self.status = status
 
 
 def refuse_claude(path: str) -> str | None:
