@@ -13,23 +13,33 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from deepprompt.errors import AssetError, FileRefusedError, UnknownPartError
 from deepprompt.prompt import BOUNDARY_PART, Pace, Part
 from deepprompt.sources.files import read_below
 
+TYPE_CHECKING = False  # as type checkers know it; importing `typing` would take longer than reading all parts
 if TYPE_CHECKING:
+    from hashlib import sha256
+
     from packaging.version import Version
+else:
+    # As `random` has it: hashlib loads OpenSSL, which takes longer than hashing all that a prompt is made of.
+    try:
+        from _sha2 import sha256  # Python 3.12 and later
+    except ImportError:
+        try:
+            from _sha256 import sha256
+        except ImportError:
+            from hashlib import sha256
 
 MANIFEST = "MANIFEST"
 PRESET = "preset.table"
 SUFFIX = ".md"
 
 _PART_LIMIT = 1 << 24
-_ASK = re.compile(r"([^@~=!<>\s]+)(?:@(\S+)|\s*([~=!<>].*))?")
-
+_ASK = r"([^@~=!<>\s]+)(?:@(\S+)|\s*([~=!<>].*))?"
+_HEX = "0123456789abcdef"
 
 _CONVERTED = "has had its line ends converted to CRLF; check it out with `-text` in .gitattributes, or reinstall"
 
@@ -56,6 +66,7 @@ class Catalog:
         self._manifest: dict[str, tuple[str, int]] | None = None
         self._paths = sorted(paths or ())
         self._texts: dict[str, str] = {}  # what was read and checked once
+        self._tables: dict[str, list[Row]] = {}
         if paths is None or MANIFEST in self._paths:
             self._manifest = parse_manifest(self._decoded(MANIFEST, self._bytes(MANIFEST)), label)
             self._paths = sorted(self._manifest)
@@ -84,11 +95,14 @@ class Catalog:
         A family alone, or a specifier that several versions meet, means the newest of them; a pre-release only
         where it is asked for or nothing else meets.
         """
-        match = _ASK.fullmatch(ask.strip())
+        family, _, exact = ask.partition("@")
+        if exact and self._has_version(family, exact):  # what most ask for needs no pattern
+            return family, exact
+        match = re.fullmatch(_ASK, ask.strip())
         if match is None:
             raise UnknownPartError(f"cannot read {ask!r}; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION")
         family, exact, specifier = match.groups()
-        if exact and any(path.startswith(f"{family}/{exact}/") for path in self._paths):
+        if exact and self._has_version(family, exact):
             return family, exact
         versions = self.versions(family)
         try:
@@ -101,8 +115,17 @@ class Catalog:
             raise UnknownPartError(f"no version of {family} is {exact or specifier}; there are: {', '.join(versions)}")
         return family, meeting[-1]
 
+    def _has_version(self, family: str, version: str) -> bool:
+        return any(path.startswith(f"{family}/{version}/") for path in self._paths)
+
     def table(self, family: str, version: str, name: str = PRESET) -> list[Row]:
         """Return one of a version's preset tables: its parts in order."""
+        path = f"{family}/{version}/{name}"
+        if path not in self._tables:
+            self._tables[path] = self._rows(family, version, name)
+        return list(self._tables[path])
+
+    def _rows(self, family: str, version: str, name: str) -> list[Row]:
         path = f"{family}/{version}/{name}"
         rows = []
         for number, columns in self.lines(family, version, name):
@@ -226,10 +249,10 @@ def from_folder(folder: str | os.PathLike[str]) -> Catalog:
         paths += [name if below == "." else f"{below}/{name}" for name in files]
 
     def read(path: str) -> bytes:
-        data, more, _ = read_below(root, path, _PART_LIMIT, lambda _: None)
-        if more:
+        contents = read_below(root, path, _PART_LIMIT, lambda _: None)
+        if contents.more:
             raise FileRefusedError("refused", f"larger than {_PART_LIMIT} bytes")
-        return data
+        return contents.data
 
     return Catalog(root, read, paths)
 
@@ -279,11 +302,17 @@ def parse_manifest(text: str, label: str) -> dict[str, tuple[str, int]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line:
             continue
-        match = re.fullmatch("([0-9a-f]{64}) ([0-9]{1,18}) (.+)", line)
-        if match is None:
+        digest, _, rest = line.partition(" ")
+        size, _, path = rest.partition(" ")
+        # Not a pattern: compiling one takes longer than reading all lines.
+        if len(digest) != 64 or digest.strip(_HEX) or not _is_size(size) or not path:
             raise AssetError(f"{label}: {MANIFEST}:{number}: a line is SHA256 SIZE PATH")
-        entries[match[3]] = (match[1], int(match[2]))
+        entries[path] = (digest, int(size))
     return entries
+
+
+def _is_size(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 18
 
 
 def manifest_text(files: dict[str, bytes]) -> str:

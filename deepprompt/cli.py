@@ -69,13 +69,34 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         description="Build the prompts of agent runtimes so that they are right, byte for byte, turn after turn.",
         epilog="Run 'deepprompt COMMAND --help' for the options of a command.",
         allow_abbrev=False,
+        formatter_class=_formatter,
     )
     parser.add_argument("--version", action="version", version=f"deepprompt {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
-        command = subparsers.add_parser(name, help=summary, description=summary.capitalize() + ".", allow_abbrev=False)
+    # A parser costs as much as reading an instruction file: where a command stands first, the others get none.
+    for name in arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS:
+        summary = COMMANDS[name]
+        command = subparsers.add_parser(
+            name,
+            help=summary,
+            description=summary.capitalize() + ".",
+            allow_abbrev=False,
+            formatter_class=_formatter,
+        )
         if name in arguments:  # only the command that is run pays for its imports
             module = import_module(f"deepprompt.commands.{name}")
             module.configure(command)
             command.set_defaults(run=module.run, usage_error=command.error)
     return parser
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Format help as argparse does, which imports `shutil` and all of its compression to ask how wide the screen is."""
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isascii() and columns.isdecimal() else 0
+    if not width:
+        try:
+            width = os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
+        except (AttributeError, ValueError, OSError):  # closed, or no terminal
+            width = 0
+    return argparse.HelpFormatter(prog, width=(width or 80) - 2)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,6 +28,7 @@ from deepprompt import (
     inject_recalled,
     render_project_context,
 )
+from deepprompt.sources import project as project_module
 from deepprompt.systems import builder as builder_module
 
 BASE_V1_SHA256 = "5b20a2555a631fbd410e5f05fafdc697215d197b008bfb6c207a6aef607b8d50"
@@ -239,3 +242,56 @@ def test_same_bytes_in_a_fresh_process(many: list[dict[str, Any]]) -> None:
         here.append(SystemPromptBuilder(case["base"], files, case["skills"], project).compose().sha256)
     assert _hashes_in_a_fresh_process(many, "1") == here
     assert _hashes_in_a_fresh_process(many, "2") == here
+
+
+# What may happen to a builder between two builds: another context, the same one again, another made of equal texts.
+steps = st.lists(st.one_of(projects, st.none(), st.just("again"), st.just("copy")), max_size=6)
+
+
+@given(static_base=texts, files=instructions, moves=steps)
+def test_no_way_to_build_is_ever_stale(
+    static_base: str, files: list[InstructionFile], moves: list[ProjectContext | str | None]
+) -> None:
+    """Whatever was built before, every form of the prompt is the one that a new builder gives."""
+    builder = SystemPromptBuilder(static_base, files)
+    given_files = list(files)
+    files.append(InstructionFile("late.md", "appended to the list that was passed"))
+    for move in moves:
+        if move == "copy" and builder.project is not None:
+            builder.project = dataclasses.replace(builder.project)
+        elif not isinstance(move, str):
+            builder.project = move
+        project_module.forget()
+        fresh = SystemPromptBuilder(static_base, given_files, project=builder.project).compose().text
+
+        assert builder.build() == fresh
+        assert builder.build() == fresh
+        assert "".join(builder.build_pair()) == fresh
+        assert builder.build_bytes() == fresh.encode()
+        assert builder.sha256() == hashlib.sha256(fresh.encode()).hexdigest()
+        assert builder.compose().text == fresh
+
+
+def test_a_context_that_can_change_is_rendered_each_time() -> None:
+    """Somebody's own class in place of a context may be changed in place: what it says now is what is built."""
+    project = SimpleNamespace(**dataclasses.asdict(ProjectContext(cwd="/one")))
+    builder = SystemPromptBuilder("Base.", project=project)  # type: ignore[arg-type]
+    assert "- cwd: /one\n" in builder.build()
+
+    project.cwd = "/two"
+
+    assert "- cwd: /two\n" in builder.build()
+    assert "- cwd: /two\n" in builder.build_pair()[1]
+    assert b"- cwd: /two\n" in builder.build_bytes()
+
+
+def test_a_pair_is_cut_behind_the_boundary() -> None:
+    """The first of the pair is the same string each time, and ends with the boundary; without a context that is all."""
+    builder = SystemPromptBuilder("Base.")
+    prefix, suffix = builder.build_pair()
+    assert (prefix, suffix) == (f"Base.{DYNAMIC_CONTEXT_BOUNDARY}", "")
+
+    builder.project = ProjectContext(cwd="/project")
+
+    assert builder.build_pair()[0] is prefix
+    assert builder.build_pair()[1] == render_project_context(builder.project)

@@ -168,3 +168,44 @@ def test_typed() -> None:
     """The package says that it is typed."""
     assert (PACKAGE / "py.typed").is_file()
     assert importlib.import_module("deepprompt").__version__
+
+
+# What a process must not import, by what it does: each of these takes longer than all that it is needed for.
+START = """
+import sys
+before = set(sys.modules)
+{code}
+print(*sorted({{name.partition('.')[0] for name in set(sys.modules) - before}}))
+"""
+HEAVY = {
+    "argparse",
+    "hashlib",
+    "importlib_resources",
+    "json",
+    "packaging",
+    "subprocess",
+    "typing",
+    "unicodedata",
+    "yaml",
+}
+STARTS = {
+    "first prompt": (
+        "from deepprompt import SystemPromptBuilder, ProjectContext\n"
+        "assert SystemPromptBuilder(project=ProjectContext(cwd='/project')).build()",
+        HEAVY,
+    ),
+    "build command": (
+        "from deepprompt.cli import main\n"
+        "assert main(['build', '--no-git', '--home=', '--quiet', '--out', sys.argv[1]]) == 0",
+        HEAVY - {"argparse"} | {"difflib", "datetime", "shutil"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "heavy"), STARTS.values(), ids=STARTS)
+def test_a_start_imports_no_more_than_it_needs(tmp_path: Path, code: str, heavy: set[str]) -> None:
+    """Up to its first prompt a process imports nothing that takes long and has no part in it."""
+    command = [sys.executable, "-c", START.format(code=code), str(tmp_path / "prompt")]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert not set(run.stdout.split()) & heavy

@@ -32,6 +32,7 @@ from deepprompt import (
     load_claude_md,
     tool_definitions,
 )
+from deepprompt.systems import preset as preset_module
 from deepprompt.systems.preset import choices
 
 MACHINE = {"cwd": "/srv/app", "os": "linux 6.9.1", "shell": "/bin/zsh"}
@@ -358,3 +359,32 @@ def test_subagent_with_reminder_and_two_skills(prompt_file: SnapshotAssertion) -
 def test_catalog_order(prompt_file: SnapshotAssertion) -> None:
     """Everything in the catalogue's order."""
     assert assemble_system_prompt(EVERYTHING, order="catalog").encode() == prompt_file
+
+
+def test_a_prompt_that_was_assembled_before_is_the_same() -> None:
+    """A configuration that equals an earlier one gives the same text, and one that differs in any field does not."""
+    config = PromptAssemblyConfig(cwd="/one", claude_md_content="# Rules\n")
+    first = assemble_system_prompt(config)
+
+    assert assemble_system_prompt(replace(config)) == first == compose_system_prompt(config).text
+    assert assemble_system_prompt(replace(config, cwd="/two")) == first.replace("/one", "/two")
+    assert assemble_system_prompt(config, "catalog") == compose_system_prompt(config, "catalog").text
+
+
+def test_a_list_in_a_configuration_may_change() -> None:
+    """What can be changed in place is looked at each time."""
+    tools = ["find"]
+    config = PromptAssemblyConfig(mcp_servers=[McpServer("search", tools=tools)])  # type: ignore[arg-type]
+    assert "Tools: find\n" in assemble_system_prompt(config) + "\n"
+
+    tools.append("read")
+
+    assert "Tools: find, read\n" in assemble_system_prompt(config) + "\n"
+
+
+def test_the_memory_of_prompts_is_bounded() -> None:
+    """Only the last few prompts are kept."""
+    for number in range(30):
+        assemble_system_prompt(PromptAssemblyConfig(cwd=f"/{number}"))
+
+    assert 0 < len(preset_module._known) <= 8

@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepprompt.prompt import Note
+from deepprompt.sources import project as project_module
 from deepprompt.sources.project import (
     ProjectContext,
     discover_project_context,
+    remember_git,
     render_project_context,
     render_sections,
 )
@@ -192,3 +194,26 @@ def test_no_field_forges_a_line_or_the_boundary(fields: list[str]) -> None:
     assert len(lines) == sum(bool(fields[index]) for index in (0, 1, 4, 5, 7))
     assert DYNAMIC_CONTEXT_BOUNDARY not in "".join(sections)
     assert "".join(sections).encode()
+
+
+def test_the_memory_of_sections_is_bounded() -> None:
+    """However many contexts there are, only the last of them are remembered, and no large text is."""
+    for number in range(300):
+        render_project_context(ProjectContext(cwd=f"/{number}", git_status=f" M {number}\n", git_diff=f"{number}\n"))
+    render_project_context(ProjectContext(git_status=" M x\n" * 10_000))
+
+    for known in (project_module._known_projects, project_module._known_statuses, project_module._known_diffs):
+        assert 0 < len(known) <= 64
+        assert all(len(section) <= 1 << 14 for section in known.values())
+
+
+def test_what_git_said_is_known_before_a_prompt_is_built_with_it() -> None:
+    """A reader has its texts looked at once; those that need no change are then taken as they are."""
+    project_module.forget()
+
+    remember_git(" M a.txt\n", "<|im_end|>\n")
+
+    assert list(project_module._known_statuses) == [" M a.txt\n"]
+    assert list(project_module._known_diffs) == []
+    remember_git("", "")
+    assert render_project_context(ProjectContext()).endswith("\n## Git status\n(clean)\n\n## Git diff\n(no diff)\n")

@@ -837,3 +837,25 @@ def test_signal_at_any_line_leaves_nothing(repository: Path, temporary: Path, nu
     )
 
     assert done.stdout == f"[{end}] []\n"
+
+
+EXCLUDES = {
+    b"": False,
+    b"\n\n": False,
+    b"# *.log\n": False,
+    b" # x\n": True,
+    b"*.log": True,
+    b"#\n!a\n": True,
+    b"\r\n": True,
+}
+
+
+@pytest.mark.parametrize(("text", "kept"), EXCLUDES.items())
+def test_excludes_without_a_pattern_are_left_out(repository: Path, text: bytes, kept: bool) -> None:
+    """An exclude file with nothing but comments, as `git init` leaves it, means the same as none."""
+    (repository / ".git/info/exclude").write_bytes(text)
+    state = read_state(found(repository))
+
+    assert [name for name, _ in state.files] == ["HEAD"] + ["info/exclude"] * kept
+    with private_git_dir(found(repository), state) as folder:
+        assert os.path.isdir(f"{folder}/info") == kept

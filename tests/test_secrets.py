@@ -27,9 +27,10 @@ from deepprompt import (
     read_git,
 )
 from deepprompt.prompt import sha256_hex
+from deepprompt.sources import project as project_module
 from deepprompt.sources.files import shown_path
 from deepprompt.sources.project import render_sections
-from deepprompt.sources.secrets import redact
+from deepprompt.sources.secrets import _KEYS, _WORDS, redact
 
 # What each kind looks like. None is anybody's: they are made of the alphabet.
 WORD = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -317,3 +318,28 @@ def test_no_key_is_in_what_the_command_prints(leaky: Path, options: list[str]) -
     if options == ["--json"]:
         kinds = {note["kind"] for note in json.loads(done.stdout)["notes"]}
         assert "redacted" in kinds
+
+
+def test_every_kind_has_a_word_and_an_example() -> None:
+    """A key is looked for only where one of the words is, so no kind may be without; each is tried above."""
+    tried = {kind for kind, _ in KEYS.values()} | {"password in an address"}
+
+    assert tried == {kind for kind, _ in _KEYS}
+    assert all(any(word in key for word in _WORDS) for _, key in KEYS.values())
+    assert all(any(word in address for word in _WORDS) for address, _ in ADDRESSES.values())
+
+
+@pytest.mark.parametrize("field", ["cwd", "active_branch", "git_status", "git_diff"])
+def test_a_context_with_a_key_is_not_remembered(field: str) -> None:
+    """Sections that needed no change are remembered; one with a key in it, and the key, are not."""
+    key = KEYS["github-personal"][1]
+    project = ProjectContext(**{field: f"x/{key}"})
+
+    notes: list[Note] = []
+    first = render_sections(project, notes)
+
+    assert [note.kind for note in notes] == ["redacted"]
+    known = (project_module._known_projects, project_module._known_statuses, project_module._known_diffs)
+    assert key not in str(known)
+    again: list[Note] = []
+    assert (render_sections(project, again), again) == (first, notes)

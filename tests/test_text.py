@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from deepprompt.prompt import Note
+from deepprompt.sources import text as text_module
 from deepprompt.sources.characters import TAG_FLAGS
 from deepprompt.sources.text import (
     TRUNCATION_MARKER,
@@ -785,3 +786,43 @@ def test_shorten_keeps_what_cut_keeps_where_it_can(text: str, limit: int) -> Non
     assert neutralise(short, "s", []) == short
     assert cut(text, limit).startswith(short.removesuffix(TRUNCATION_MARKER))
     assert (short == text) == (len(text.encode()) <= limit)
+
+
+ASCII_PIECES = st.one_of(
+    st.text(st.characters(max_codepoint=127)),
+    st.sampled_from(
+        [
+            *(
+                "<",
+                "</",
+                "<|",
+                "|",
+                "|>",
+                "system",
+                "USER",
+                "im_end",
+                "system-reminder",
+                "tool",
+                "a",
+                "-",
+                "\x0b",
+                "\x00",
+            ),
+            *("=", "===", "= = =", "DYNAMIC CONTEXT", "dynamic\tcontext", "\\", " ", "\n", "\x7f"),
+        ]
+    ),
+)
+
+
+@settings(max_examples=500)
+@given(st.lists(ASCII_PIECES, max_size=12).map("".join))
+def test_patterns_for_ascii_find_what_the_whole_ones_find(text: str) -> None:
+    """The small patterns are for speed alone: in a text of ASCII they match the same places."""
+    for make in (
+        text_module._hidden,
+        text_module._boundary_pattern,
+        text_module._role_pattern,
+        lambda is_ascii: text_module._tag_pattern(("memory", "a-b"), is_ascii),
+    ):
+        small, whole = ([match.span() for match in make(is_ascii).finditer(text)] for is_ascii in (True, False))
+        assert small == whole

@@ -7,11 +7,11 @@ import dataclasses
 
 from deepprompt.catalog import bundled
 from deepprompt.checks.tokens import estimate_tokens
-from deepprompt.commands import build_agent, build_folder, build_preset, build_request
+from deepprompt.commands import build_folder, build_request
+from deepprompt.commands.build_options import AGENT_OPTIONS, PRESET_OPTIONS, add_agent_options, add_preset_options
 from deepprompt.commands.options import given, own_part, set_options
 from deepprompt.commands.output import say_notes, write, write_json
 from deepprompt.prompt import Prompt, sha256_hex
-from deepprompt.systems.preset import hold_to_budget, resolve_preset
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +21,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Exit 0: built; 1: could not be built; 2: wrong usage."
     )
     build_folder.add_options(parser)
-    build_preset.add_options(parser)
-    build_agent.add_options(parser)
+    add_preset_options(parser)
+    add_agent_options(parser)
     build_request.add_options(parser)
     out = parser.add_argument_group("what to print")
     out.add_argument("--prefix-only", action="store_true", help="only the static prefix, up to the boundary")
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Build the prompt and print it."""
+    """Build the prompt and print it. What a way to build needs is imported when it is taken."""
     build_request.check(options)
     rows: list[dict[str, object]] = []
     prompt = compose(options, rows)
@@ -56,15 +56,14 @@ def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Promp
     """Return the prompt that the options ask for; `rows` gets what became of each part of a preset."""
     if options.custom_file and (options.append or options.append_file):
         options.usage_error("--custom-file is printed as it is: --append and --append-file cannot add to it")
-    family, _ = bundled().resolve(resolve_preset(options.preset)) if options.preset else ("base", "")
-    preset = family != "base"
+    preset = bool(options.preset) and _family(options.preset) != "base"
     if preset and (options.base or options.base_file):
         options.usage_error(f"--base and --base-file do not go with --preset {options.preset}")
     if options.base and options.preset:
         options.usage_error(f"--preset {options.preset} has its own version: write --preset NAME@VERSION")
-    if not preset and (alone := set_options(options, build_preset.OPTIONS)):
+    if not preset and (alone := set_options(options, PRESET_OPTIONS)):
         options.usage_error(f"{alone[0]} needs --preset claude_code")
-    if not options.agent and (alone := set_options(options, build_agent.OPTIONS)):
+    if not options.agent and (alone := set_options(options, AGENT_OPTIONS)):
         options.usage_error(f"{alone[0]} needs --agent FILE")
     others = ("preset", "base", "base_file", "custom_file", "parts", "append", "append_file", "no_project")
     if options.agent and (other := set_options(options, others)):
@@ -72,17 +71,29 @@ def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Promp
     if not preset and options.parts and not options.base:
         options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
     if options.custom_file:
+        from deepprompt.systems.preset import hold_to_budget
+
         prompt = Prompt(own_part("custom", options.custom_file))
         hold_to_budget(prompt, options.max_tokens)
     elif options.agent:
+        from deepprompt.commands import build_agent
+
         prompt = build_agent.compose(options)
     elif preset:
+        from deepprompt.commands import build_preset
+
         prompt = build_preset.compose(options, rows)
     else:
         prompt = build_folder.compose(options)
     if options.prefix_only:
         prompt = dataclasses.replace(prompt, parts=prompt.static_parts)
     return prompt
+
+
+def _family(preset: str) -> str:
+    from deepprompt.systems.preset import resolve_preset
+
+    return bundled().resolve(resolve_preset(preset))[0]
 
 
 def _report(prompt: Prompt) -> dict[str, object]:

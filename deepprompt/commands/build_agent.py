@@ -11,25 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from deepprompt.catalog import close_matches
-from deepprompt.commands.options import given, working_folder
+from deepprompt.commands.options import working_folder
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note, Prompt
 from deepprompt.sources.files import from_system
 from deepprompt.systems.tagged import AgentConfig, Responsibility, Task, TaskStep, compose_tagged_prompt
-
-OPTIONS = ("channel", "directory", "task", "memories", "background", "now")
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that go with `--agent`."""
-    group = parser.add_argument_group("an agent's run (--agent)")
-    group.add_argument("--agent", type=given, metavar="FILE", help="the agent, as JSON: identity, instructions, ...")
-    group.add_argument("--channel", metavar="NAME", help="where its answers are shown, such as telegram")
-    group.add_argument("--directory", action="append", default=[], metavar="DIR", help="another folder it may use")
-    group.add_argument("--task", type=given, metavar="FILE", help="the task it is bound to, as JSON: id, title, ...")
-    group.add_argument("--memories", type=given, metavar="FILE", help="what all agents know, as a JSON list of texts")
-    group.add_argument("--background", action="store_true", help="its answers are not sent to the user")
-    group.add_argument("--now", type=given, metavar="ISO", help="the time, with its zone (default: the clock's)")
 
 
 def compose(options: argparse.Namespace) -> Prompt:

@@ -14,7 +14,6 @@ from deepprompt.sources.instructions import load_instruction_files
 from deepprompt.sources.project import ProjectContext, discover_project_context
 from deepprompt.sources.skills import load_skills
 from deepprompt.systems.builder import SystemPromptBuilder
-from deepprompt.systems.preset import resolve_preset
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +96,7 @@ def _project(cwd: str, options: argparse.Namespace) -> tuple[ProjectContext, tup
         return project, ()
     from deepprompt.sources.git import read_git
 
-    git = read_git(cwd, root=options.root)
+    git = read_git(cwd, root=options.root, commits=False)
     project = dataclasses.replace(project, active_branch=git.active_branch, git_status=git.status, git_diff=git.diff)
     return project, git.notes
 
@@ -105,6 +104,8 @@ def _project(cwd: str, options: argparse.Namespace) -> tuple[ProjectContext, tup
 def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
     """Return the base that was asked for, nothing for the builder's own."""
     if options.preset:
+        from deepprompt.systems.preset import resolve_preset
+
         return bundled().parts(resolve_preset(options.preset))
     if not options.base:
         return ()

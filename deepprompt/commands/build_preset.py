@@ -6,13 +6,12 @@ import argparse
 import dataclasses
 
 from deepprompt.catalog import from_folder
-from deepprompt.commands.options import appended, given, own_text, working_folder
+from deepprompt.commands.options import appended, own_text, working_folder
 from deepprompt.prompt import Note, Prompt
 from deepprompt.sources.claude_md import read_claude_md
 from deepprompt.sources.files import from_system
 from deepprompt.sources.project import discover_project_context
 from deepprompt.systems.preset import (
-    ORDERS,
     McpServer,
     PromptAssemblyConfig,
     SlashCommand,
@@ -20,34 +19,6 @@ from deepprompt.systems.preset import (
     choices,
     compose_system_prompt,
 )
-
-OPTIONS = (
-    "tool", "mcp", "slash_command", "sessions", "memory", "claude_md", "output_style_file", "environment_last",
-    "max_tokens", "order",
-)  # fmt: skip
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that go with `--preset`."""
-    group = parser.add_argument_group("a preset (--preset)")
-    group.add_argument(
-        "--preset",
-        type=given,
-        metavar="NAME",
-        help="claude_code: the catalogue of parts; deepseek: as without it",
-    )
-    group.add_argument("--tool", action="append", default=[], metavar="NAME", help="a tool that is enabled")
-    group.add_argument("--mcp", action="append", default=[], metavar="NAME", help="an MCP server that is connected")
-    group.add_argument("--slash-command", action="append", default=[], metavar="NAME[=TEXT]", help="a slash command")
-    group.add_argument("--sessions", action="store_true", help="past sessions can be searched")
-    group.add_argument("--memory", action="store_true", help="the agent keeps notes between sessions")
-    group.add_argument("--claude-md", action="store_true", help="load the CLAUDE.md files of the folder and above it")
-    group.add_argument("--output-style-file", type=given, metavar="FILE", help="how the agent should respond")
-    group.add_argument("--order", choices=sorted(ORDERS), help="the order of the parts (default: algorithm)")
-    group.add_argument(
-        "--environment-last", action="store_true", help="put folder, system and shell behind the boundary"
-    )
-    group.add_argument("--max-tokens", type=int, metavar="N", help="fail when the prompt has more, by estimate")
 
 
 def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Prompt:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from deepprompt.commands.options import given, own_text, set_options
 from deepprompt.commands.output import say_notes, write, write_json
@@ -14,6 +13,7 @@ from deepprompt.prompt import Note, Prompt
 from deepprompt.sources.files import from_system
 from deepprompt.wire import TARGETS
 
+TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
     from deepprompt.wire.facts import Facts
     from deepprompt.wire.request import Request

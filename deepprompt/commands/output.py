@@ -7,13 +7,16 @@ import stat
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import BinaryIO
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.files import from_system, replace_file
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import one_line, reveal
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 
 def write(text: str, path: str = "") -> None:

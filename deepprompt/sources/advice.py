@@ -26,19 +26,19 @@ def load_advice(
     """
     try:
         # Hidden characters grow when they are made visible and line ends shrink: twice the limit is enough.
-        data, more, status = read_below(root, path, 2 * file_limit, may_pass)
+        contents = read_below(root, path, 2 * file_limit, may_pass)
     except FileRefusedError as error:
         if error.kind != "missing":
             notes.append(Note("refused" if error.kind == "refused" else "skipped", shown, str(error)))
         return None
-    text = neutralise(decode(data, shown, notes, complete=not more), shown, notes)
+    text = neutralise(decode(contents.data, shown, notes, complete=not contents.more), shown, notes)
     if not text:
         notes.append(Note("skipped", shown, "it is empty"))
         return None
-    if status.st_nlink > 1:
+    if contents.status.st_nlink > 1:
         notes.append(Note("kept", shown, "a hard link: the same file has another name, maybe outside"))
     content = shorten(text, limit)
-    if more and content == text:  # the rest of the file was not read
+    if contents.more and content == text:  # the rest of the file was not read
         content = text + TRUNCATION_MARKER
     if content != text:
         notes.append(Note("cut", shown, f"longer than the {limit} bytes there is room for"))

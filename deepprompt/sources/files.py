@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
-import unicodedata
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import NamedTuple
 
 from deepprompt.errors import FileRefusedError
 from deepprompt.prompt import Note
@@ -41,17 +39,25 @@ _FOLDER_FLAGS = (
 _WALKS = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd and os.readlink in os.supports_dir_fd
 
 
-class Contents(NamedTuple):
+class Contents:
     """The first bytes of a file, whether there are more, and the status of the file they were read from."""
 
-    data: bytes
-    more: bool
-    status: os.stat_result
+    __slots__ = ("data", "more", "status")
+
+    def __init__(self, data: bytes, more: bool, status: os.stat_result) -> None:
+        self.data = data
+        self.more = more
+        self.status = status
 
 
 def refuse_claude(path: str) -> str | None:
     """Return why a path may not be read: a component that spells `claude` in any case, width or disguise."""
-    folded = path.lower() if path.isascii() else unicodedata.normalize("NFKC", drop_hidden(path)).casefold()
+    if path.isascii():
+        folded = path.lower()
+    else:
+        from unicodedata import normalize
+
+        folded = normalize("NFKC", drop_hidden(path)).casefold()
     return "CLAUDE files belong to another agent and are never loaded" if "claude" in folded else None
 
 

@@ -17,6 +17,7 @@ from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.files import from_system, shown_path
 from deepprompt.sources.process import run_side_by_side, signals_wait
+from deepprompt.sources.project import remember_git
 from deepprompt.sources.repository import Repository, find_repository, private_git_dir, read_state
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import decode, neutralise, one_line, shorten
@@ -26,7 +27,7 @@ DIFF_LIMIT = 8_000
 MOST_SUBJECT = 1_000
 MOST_REASON = 1_000
 _MOST_OUTPUT = 1 << 20
-_ABBREVIATED = re.compile(r"^ \.\.\..*(?= \| )", re.MULTILINE)
+_ABBREVIATED = r"(?m)^ \.\.\..*(?= \| )"
 # What is shown is far shorter; more than this is not worth the time that taming it would take after the deadline.
 _MOST_TAMED = 1 << 14
 
@@ -84,11 +85,16 @@ _last: _Remembered | None = None
 
 
 def read_git(
-    cwd: str | os.PathLike[str], timeout: float = 2.0, root: str | os.PathLike[str] | None = None
+    cwd: str | os.PathLike[str],
+    timeout: float = 2.0,
+    root: str | os.PathLike[str] | None = None,
+    *,
+    commits: bool = True,
 ) -> GitSnapshot:
     """Return what git says about `cwd`, within `timeout` seconds for all of it.
 
-    A repository is looked for in `cwd` and above it, but no higher than `root`, where one is given.
+    A repository is looked for in `cwd` and above it, but no higher than `root`, where one is given. Without `commits`
+    git is not asked for the last ones.
     """
     deadline = time.monotonic() + timeout
     cwd = os.fspath(cwd)
@@ -100,7 +106,7 @@ def read_git(
         repository = find_repository(cwd, root)
         if repository is None:
             return GitSnapshot()
-        return _snapshot(repository, os.path.realpath(cwd), deadline)
+        return _snapshot(repository, os.path.realpath(cwd), deadline, commits)
     except (SourceError, OSError) as error:
         reason = from_system(str(error)[:_MOST_TAMED], "git", [])
         reason = one_line(_tamed(reason, "git", []), "git", [])
@@ -117,7 +123,7 @@ def _may_be_folder(path: str) -> bool:
         return error.errno != errno.ELOOP
 
 
-def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
+def _snapshot(repository: Repository, cwd: str, deadline: float, commits: bool) -> GitSnapshot:
     global _last
     git = _find_git(outside=repository.top)
     state = read_state(repository, deadline)
@@ -127,7 +133,7 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
     commands: dict[str, tuple[str, ...]] = {"status": _STATUS, "unstaged diff": _DIFF}
     if not known.nothing_staged:
         commands["staged diff"] = (*_DIFF, "--cached")
-    if known.commits is None and repository.commit:
+    if commits and known.commits is None and repository.commit:
         commands["commits"] = _LOG
     with signals_wait() as interrupted, private_git_dir(repository, state, deadline) as folder:
         environment = _environment(repository, git, folder)
@@ -159,11 +165,14 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
         for name, output in outputs.items()
         if output is None
     ]
+    status_text = _status_text(outputs["status"], notes)
+    diff_text = _diff_text(outputs["unstaged diff"], staged, notes)
+    remember_git(status_text, diff_text)
     return GitSnapshot(
-        status=_status_text(outputs["status"], notes),
-        diff=_diff_text(outputs["unstaged diff"], staged, notes),
+        status=status_text,
+        diff=diff_text,
         active_branch=_branch_text(repository, notes),
-        recent_commits=_commit_lines(known.commits, notes),
+        recent_commits=_commit_lines(known.commits if commits else None, notes),
         notes=tuple(notes),
     )
 
@@ -257,7 +266,7 @@ def _limited(outputs: tuple[bytes, ...], limit: int, source: str, notes: list[No
     text = "\n".join(filter(None, [_decoded(output, source, notes) for output in outputs]))
     if any(note.kind == "redacted" and note.source == "git status" for note in notes):
         # A key is in a name. Of a long name a diff shows only the end, and that of a key does not look like one.
-        text = _ABBREVIATED.sub(" ...", text)
+        text = re.sub(_ABBREVIATED, " ...", text)
     most = limit
     if any(len(output) > _MOST_TAMED for output in outputs):  # a redacted key may be all that made it long
         most = min(limit, len(text.encode()) - 1)

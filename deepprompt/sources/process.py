@@ -10,8 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import IO
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import IO
 
 _CHUNK = 1 << 16
 _GLANCE = 0.05  # how often, at the least, a wait looks up to see whether it should be given up

@@ -54,24 +54,72 @@ def render_project_context(project: ProjectContext) -> str:
     return "".join(render_sections(project, []))
 
 
+# Sections that needed no change, by the texts they were made of: most are the same in the next turn, and looking for
+# keys takes longer than everything else here. One that needed a change is never kept, nor is the key it may hold.
+_known_projects: dict[object, str] = {}
+_known_statuses: dict[object, str] = {}
+_known_diffs: dict[object, str] = {}
+_MOST_KNOWN = 64
+_MOST_KEPT = 1 << 14
+
+
 def render_sections(project: ProjectContext, notes: list[Note]) -> tuple[str, str, str]:
     """Return the project, git status and git diff sections, each with the newline that sets it apart."""
-    system = project.os_name
-    if system and project.os_version:
-        system = f"{system} {project.os_version}"
-    fields = (
-        ("cwd", project.cwd),
-        ("date", project.current_date),
-        ("os", system),
-        ("shell", project.shell),
-        ("branch", project.active_branch),
-    )
-    lines = [f"- {label}: {_field(value, label, notes)}\n" for label, value in fields if value]
+    short = project.cwd, project.current_date, project.os_name, project.os_version, project.shell, project.active_branch
+    status, diff = project.git_status, project.git_diff
     return (
-        "\n## Project\n" + "".join(lines),
-        "\n## Git status\n" + _body(project.git_status, "(clean)\n", "git status", notes),
-        "\n## Git diff\n" + _body(project.git_diff, "(no diff)\n", "git diff", notes),
+        _known_projects.get(short) or _project_section(short, notes),
+        _known_statuses.get(status) or _status_section(status, notes),
+        _known_diffs.get(diff) or _diff_section(diff, notes),
     )
+
+
+def remember_git(status: str, diff: str) -> None:
+    """Look at what git said before a prompt is built with it: what needs no change is taken as it is then."""
+    if status not in _known_statuses:
+        _status_section(status, [])
+    if diff not in _known_diffs:
+        _diff_section(diff, [])
+
+
+def forget() -> None:
+    """Forget the sections that are known: the next ones are looked at anew."""
+    _known_projects.clear()
+    _known_statuses.clear()
+    _known_diffs.clear()
+
+
+def _project_section(short: tuple[str, ...], notes: list[Note]) -> str:
+    cwd, date, system, version, shell, branch = short
+    if system and version:
+        system = f"{system} {version}"
+    fields = (("cwd", cwd), ("date", date), ("os", system), ("shell", shell), ("branch", branch))
+    found: list[Note] = []
+    lines = [f"- {label}: {_field(value, label, found)}\n" for label, value in fields if value]
+    section = "\n## Project\n" + "".join(lines)
+    return _kept(_known_projects, short, section, found, notes)
+
+
+def _status_section(text: str, notes: list[Note]) -> str:
+    found: list[Note] = []
+    section = "\n## Git status\n" + _body(text, "(clean)\n", "git status", found)
+    return _kept(_known_statuses, text, section, found, notes)
+
+
+def _diff_section(text: str, notes: list[Note]) -> str:
+    found: list[Note] = []
+    section = "\n## Git diff\n" + _body(text, "(no diff)\n", "git diff", found)
+    return _kept(_known_diffs, text, section, found, notes)
+
+
+def _kept(known: dict[object, str], key: object, section: str, found: list[Note], notes: list[Note]) -> str:
+    """Return a section, and remember it if nothing was found in it; a full memory starts anew."""
+    notes += found
+    if not found and len(section) <= _MOST_KEPT:
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        known[key] = section
+    return section
 
 
 def _field(value: str, source: str, notes: list[Note]) -> str:

@@ -267,12 +267,19 @@ def read_state(repository: Repository, deadline: float = math.inf) -> State:
     files = [("HEAD", f"{repository.commit or 'ref: refs/heads/main'}\n".encode())]
     common, own = repository.common_dir, repository.git_dir
     for folder, name in ((common, "info/exclude"), (common, "shallow"), (own, "info/sparse-checkout")):
-        if contents := _read_if_there(folder, name):
+        contents = _read_if_there(folder, name)
+        # The exclude file that `git init` leaves has comments only, and a folder for it costs more than reading HEAD.
+        if contents and (name != "info/exclude" or _says_something(contents.data)):
             files.append((name, contents.data))
     index = _read_index(own, "index", deadline)
     if index:
         files += _shared_index(own, index.data, deadline)
     return State("".join(lines), tuple(files), index)
+
+
+def _says_something(patterns: bytes) -> bool:
+    """Whether a file of patterns has one: git passes over empty lines and those that begin with `#`."""
+    return any(line and not line.startswith(b"#") for line in patterns.split(b"\n"))
 
 
 def _read_index(git_dir: str, name: str, deadline: float) -> Contents | None:
@@ -300,8 +307,10 @@ def private_git_dir(repository: Repository, state: State, deadline: float = math
     """Make the folder that git gets as its GIT_DIR, and remove it at the end."""
     folder = _make_private_folder(outside=repository.top)
     try:
-        for name in ("refs", "objects", "info"):
+        for name in ("refs", "objects"):
             os.mkdir(os.path.join(folder, name))
+        if any(name.startswith("info/") for name, _ in state.files):
+            os.mkdir(os.path.join(folder, "info"))
         for name, data in (("config", state.config.encode()), *state.files):
             _write(folder, name, data, deadline)
         if state.index:

@@ -30,9 +30,20 @@ _KEYS = (
     ("password in an address", r"(?<=://)[^\s/:@]{0,256}+:[^\s/@]{1,256}+(?=@)"),
 )
 
+# Every key has one of these words in it. Most texts have none, and finding that out takes a tenth of the time.
+_WORDS = (
+    "AKIA", "ASIA", "AIza", "gh", "glpat-", "sk-", "k_live_", "k_test_", "xox", "ya29.", "hf_", "npm_", "pypi-AgE",
+    "eyJ", "-----BEGIN ", "://",
+)  # fmt: skip
+
 
 def redact(text: str, source: str, notes: list[Note]) -> str:
     """Write `[redacted: KIND]` for each key in a text, and note its kind, place and the start of its SHA-256."""
+    for word in _WORDS:
+        if word in text:
+            break
+    else:
+        return text
     if _pattern().search(text) is None:
         return text
 

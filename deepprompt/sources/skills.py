@@ -32,9 +32,10 @@ DESCRIPTION_LIMIT = 80
 
 _RUN_MODE_KEYS = ("runas", "run_mode", "run-mode")
 _TOOLS_KEYS = ("allowed-tools", "allowed_tools", "allowedtools")
-_HEADING = re.compile(r"#[\t\f ]+(.*)")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
-_LONE_PIPE = re.compile(r"(?<!\S)\|(?!\S)")
+# Compiled by the first skill, which most projects do not have.
+_HEADING = r"#[\t\f ]+(.*)"
+_FENCE = r" {0,3}(`{3,}(?=[^`]*$)|~{3,})"
+_LONE_PIPE = r"(?<!\S)\|(?!\S)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class SkillStore:
         if skill is None:
             raise SkillError(f"no skill named {name!r}; there are: {', '.join(self.names()) or 'none'}")
         try:
-            data, _, _ = read_below(skill.root, skill.path, FILE_LIMIT, _refuse_claude_but_skills, whole=True)
+            data = read_below(skill.root, skill.path, FILE_LIMIT, _refuse_claude_but_skills, whole=True).data
         except FileRefusedError as error:
             path = shown_path(skill.path, [])
             raise SkillError(f"the body of skill {name!r} is gone: {path}: {error}") from None
@@ -191,7 +192,7 @@ def _refuse_claude_but_skills(path: str) -> str | None:
 def _load(root: str, path: str, notes: list[Note]) -> Skill | None:
     shown = shown_path(path, [])
     try:
-        data, _, _ = read_below(root, path, FILE_LIMIT, _refuse_claude_but_skills, whole=True)
+        data = read_below(root, path, FILE_LIMIT, _refuse_claude_but_skills, whole=True).data
     except FileRefusedError as error:
         notes.append(Note("refused" if error.kind == "refused" else "skipped", shown, str(error)))
         return None
@@ -224,7 +225,7 @@ def _field(value: str, path: str, notes: list[Note], limit: int = NAME_LIMIT) ->
         notes.append(Note("cut", path, f"a name, run mode or tool of more than {limit} characters"))
     value = trim(value[:limit])
     # The cut may have made a flag hidden text, or a speaker's tag of a longer name.
-    while len(column := _LONE_PIPE.sub(r"\\|", neutralise(value, path, []))) > limit:
+    while len(column := re.sub(_LONE_PIPE, r"\\|", neutralise(value, path, []))) > limit:
         value = trim(value[:-1])
     return column
 
@@ -283,12 +284,12 @@ def _first_heading(text: str) -> str:
     """Return the text of the first `# Heading` outside a code fence, or ""."""
     fence = ""
     for line in text.split("\n"):
-        if mark := _FENCE.match(line):
+        if mark := re.match(_FENCE, line):
             run = mark.group(1)
             if not fence:
                 fence = run
             elif run.startswith(fence) and not trim(line[mark.end() :]):
                 fence = ""
-        elif not fence and (heading := _HEADING.fullmatch(line)) and (title := trim(heading.group(1))):
+        elif not fence and (heading := re.fullmatch(_HEADING, line)) and (title := trim(heading.group(1))):
             return title
     return ""

@@ -16,19 +16,42 @@ from functools import cache
 from itertools import pairwise
 
 from deepprompt.prompt import Note
-from deepprompt.sources.characters import ALPHABETS, BLANK, EMOJI, HIDDEN, JOINING, LETTER_FORMS, MONGOLIAN, TAG_FLAGS
+from deepprompt.sources.characters import (
+    ALPHABETS,
+    ASCII_BLANK,
+    ASCII_HIDDEN,
+    BLANK,
+    EMOJI,
+    HIDDEN,
+    JOINING,
+    LETTER_FORMS,
+    MONGOLIAN,
+    TAG_FLAGS,
+)
 
 TRUNCATION_MARKER = "\n... [truncated]"
 
 # Left-to-right and right-to-left marks are ordinary in mixed text, but a text needs only so many of them.
 _MOST_MARKS = 64
 
-_HIDDEN = re.compile("|".join((*TAG_FLAGS, f"[{HIDDEN}]")))
-_EMOJI = re.compile(f"[{EMOJI}]")
-_JOINING = re.compile(f"[{JOINING}]")
-_MONGOLIAN = re.compile(f"[{MONGOLIAN}]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_LINE_BREAKS = re.compile("[\n\r\v\f\x85\u2028\u2029]+")
+
+# Patterns are compiled when a text needs them, each once: together they take longer than building a prompt.
+@cache
+def _hidden(is_ascii: bool) -> re.Pattern[str]:
+    return re.compile(f"[{ASCII_HIDDEN}]" if is_ascii else "|".join((*TAG_FLAGS, f"[{HIDDEN}]")))
+
+
+@cache
+def _line_breaks() -> re.Pattern[str]:
+    return re.compile("[\n\r\v\f\x85\u2028\u2029]+")
+
+
+@cache
+def _one_of(characters: str) -> re.Pattern[str]:
+    return re.compile(f"[{characters}]")
+
+
+_SURROGATES = "\ud800-\udfff"
 
 
 def decode(data: bytes, source: str, notes: list[Note], *, complete: bool = True) -> str:
@@ -68,7 +91,7 @@ def neutralise(text: str, source: str, notes: list[Note]) -> str:
 def _place_before(text: str, visible: str, place: int) -> int:
     """Return where a place of a revealed text was in the text itself."""
     longer = 0
-    for match in _HIDDEN.finditer(text):
+    for match in _hidden(text.isascii()).finditer(text):
         start = match.start() + longer
         if start >= place:
             break
@@ -79,7 +102,8 @@ def _place_before(text: str, visible: str, place: int) -> int:
 
 def reveal(text: str, source: str, notes: list[Note]) -> str:
     """Write each hidden, bidirectional or control character as `⟨U+XXXX⟩`, but where it is ordinary spelling."""
-    if _HIDDEN.search(text) is None:
+    hidden = _hidden(text.isascii())
+    if hidden.search(text) is None:
         return text
     found: dict[str, list[int]] = {}
     marks: list[int] = []
@@ -94,7 +118,7 @@ def reveal(text: str, source: str, notes: list[Note]) -> str:
         found.setdefault(character, []).append(start)
         return f"⟨U+{ord(character):04X}⟩"
 
-    visible = _HIDDEN.sub(replace, text)
+    visible = hidden.sub(replace, text)
     for character, places in sorted(found.items()):
         notes.append(Note("neutralised", source, f"hidden U+{ord(character):04X}", places[0], len(places)))
     if marks:
@@ -104,7 +128,7 @@ def reveal(text: str, source: str, notes: list[Note]) -> str:
 
 def drop_hidden(text: str) -> str:
     """Leave out hidden characters: for comparing names, never for text that is shown."""
-    return _HIDDEN.sub("", text)
+    return _hidden(text.isascii()).sub("", text)
 
 
 def _is_ordinary(character: str, text: str, start: int) -> bool:
@@ -116,14 +140,16 @@ def _is_ordinary(character: str, text: str, start: int) -> bool:
     if character in "\ufe0e\ufe0f":
         if before in tuple("0123456789#*"):
             return after == "\u20e3"
-        return _EMOJI.match(before) is not None
-    if character == "\u200d" and _EMOJI.match(after):
+        return _one_of(EMOJI).match(before) is not None
+    if character == "\u200d" and _one_of(EMOJI).match(after):
         # A selector before the joiner was legal only after an emoji.
-        return _EMOJI.match(text[start - 2 : start - 1] if before == "\ufe0f" else before) is not None
+        return _one_of(EMOJI).match(text[start - 2 : start - 1] if before == "\ufe0f" else before) is not None
     if character in "\u200c\u200d":
-        return _JOINING.match(before) is not None or (_JOINING.match(after) is not None and before.isalnum())
+        return _one_of(JOINING).match(before) is not None or (
+            _one_of(JOINING).match(after) is not None and before.isalnum()
+        )
     if character in "\u180b\u180c\u180d\u180e\u180f":
-        return _MONGOLIAN.match(before) is not None
+        return _one_of(MONGOLIAN).match(before) is not None
     return False
 
 
@@ -131,20 +157,23 @@ def scrub(text: str, source: str, notes: list[Note]) -> str:
     """Replace lone surrogates by U+FFFD, so that the text encodes to UTF-8."""
     if text.isascii():
         return text
-    first = _SURROGATE.search(text)
+    surrogates = _one_of(_SURROGATES)
+    first = surrogates.search(text)
     if first is None:
         return text
-    scrubbed, count = _SURROGATE.subn("\ufffd", text)
+    scrubbed, count = surrogates.subn("\ufffd", text)
     notes.append(Note("replaced", source, "lone surrogates, by U+FFFD", first.start(), count))
     return scrubbed
 
 
 def escape_boundary(text: str, source: str, notes: list[Note]) -> str:
     r"""Write `\` before each look-alike of the dynamic context boundary."""
-    if "=" not in text and (text.isascii() or ("\uff1d" not in text and "\ufe66" not in text)):
+    is_ascii = text.isascii()
+    if text.count("=") + (0 if is_ascii else text.count("\uff1d") + text.count("\ufe66")) < 3:
         return text
     detail = "look-alike of the dynamic context boundary"
-    return _escape(text, _boundary_pattern(), lambda equals: f"\\{equals}", Note("neutralised", source, detail), notes)
+    pattern = _boundary_pattern(is_ascii)
+    return _escape(text, pattern, lambda equals: f"\\{equals}", Note("neutralised", source, detail), notes)
 
 
 def escape_tags(text: str, names: tuple[str, ...], source: str, notes: list[Note]) -> str:
@@ -155,7 +184,7 @@ def escape_tags(text: str, names: tuple[str, ...], source: str, notes: list[Note
     if "<" not in text and (text.isascii() or ("\uff1c" not in text and "\ufe64" not in text)):
         return text
     note = Note("neutralised", source, "look-alike of a tag")
-    return _escape(text, _tag_pattern(names), _BRACKETS.__getitem__, note, notes)
+    return _escape(text, _tag_pattern(names, text.isascii()), _BRACKETS.__getitem__, note, notes)
 
 
 def escape_roles(text: str, source: str, notes: list[Note]) -> str:
@@ -166,7 +195,7 @@ def escape_roles(text: str, source: str, notes: list[Note]) -> str:
     if "<" not in text and (text.isascii() or ("\uff1c" not in text and "\ufe64" not in text)):
         return text
     note = Note("neutralised", source, "look-alike of a special token or a speaker's tag")
-    return _escape(text, _role_pattern(), _BRACKETS.__getitem__, note, notes)
+    return _escape(text, _role_pattern(text.isascii()), _BRACKETS.__getitem__, note, notes)
 
 
 def _escape(text: str, pattern: re.Pattern[str], write: Callable[[str], str], note: Note, notes: list[Note]) -> str:
@@ -191,20 +220,26 @@ def _plain_forms() -> dict[int, str]:
     return forms
 
 
+def _unseen(is_ascii: bool) -> tuple[str, str]:
+    """Return the hidden characters and the blanks that a text can have at all."""
+    return (ASCII_HIDDEN, ASCII_BLANK) if is_ascii else (HIDDEN, BLANK)
+
+
 @cache
-def _boundary_pattern() -> re.Pattern[str]:
+def _boundary_pattern(is_ascii: bool) -> re.Pattern[str]:
     # The boundary as a model might take it for one: any form and case of its letters, with blanks or invisible
     # characters between them; no newlines are needed around it. A backslash before it has neutralised it already.
     # Possessive gaps, as in _tag_pattern.
-    gap = f"[{HIDDEN} \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]*+"
+    gap = f"[{ASCII_HIDDEN} \t]*+" if is_ascii else f"[{HIDDEN} \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]*+"
     return re.compile(rf"(?<!\\)(={gap}){{3}}{gap.join('DYNAMICCONTEXT')}", re.IGNORECASE)
 
 
 @cache
-def _tag_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+def _tag_pattern(names: tuple[str, ...], is_ascii: bool) -> re.Pattern[str]:
     # Possessive gaps: they may be of any length, and are never tried again shorter, so the time stays linear.
-    gap = f"[{HIDDEN}{BLANK}]*+"
-    within = f"[{HIDDEN}{BLANK.replace(chr(10), '')}]*+"
+    hidden, blank = _unseen(is_ascii)
+    gap = f"[{hidden}{blank}]*+"
+    within = f"[{hidden}{blank.replace(chr(10), '')}]*+"
     spelled = "|".join(within.join(map(re.escape, name)) for name in names)
     return re.compile(rf"<(?=(?:{gap}/){{0,3}}+{gap}(?:{spelled}))", re.IGNORECASE)
 
@@ -215,10 +250,11 @@ _TOKENS = ("im_start", "im_end", "endoftext", "start_of_turn", "end_of_turn", "e
 
 
 @cache
-def _role_pattern() -> re.Pattern[str]:
+def _role_pattern(is_ascii: bool) -> re.Pattern[str]:
     # As in _tag_pattern; no gap may be tried twice, and no closing bracket is needed.
-    gap = f"[{HIDDEN}{BLANK}]*+"
-    within = f"[{HIDDEN}]*+"
+    hidden, blank = _unseen(is_ascii)
+    gap = f"[{hidden}{blank}]*+"
+    within = f"[{hidden}]*+"
     roles = "|".join(within.join(role) for role in _ROLES)
     tokens = "|".join(within.join(token) for token in _TOKENS)
     slashes = rf"(?:{gap}/){{0,3}}+{gap}"
@@ -226,7 +262,7 @@ def _role_pattern() -> re.Pattern[str]:
     # Without a blank any name after a bar is a token; with blanks only a known one: `a <| b` and `a < |b|` are code.
     token = rf"{close}\|{close}(?:[^\W\d]|\u2581)"
     spaced = rf"{slashes}\|{slashes}(?:(?:{roles}){gap}\||(?:{tokens}))"
-    whole = rf"(?!(?:(?![{BLANK}])[{HIDDEN}])*+[\w-])"  # a hidden line break ends a name like any other
+    whole = rf"(?!(?:(?![{blank}])[{hidden}])*+[\w-])"  # a hidden line break ends a name like any other
     tag = rf"{slashes}(?:(?:{roles}){whole}|(?:{tokens}))"
     return re.compile(rf"<(?={token}|{spaced}|{tag})", re.IGNORECASE)
 
@@ -238,10 +274,11 @@ def one_line(text: str, source: str, notes: list[Note]) -> str:
     """Write each run of line breaks as one blank."""
     if text.isprintable():
         return text
-    first = _LINE_BREAKS.search(text)
+    breaks = _line_breaks()
+    first = breaks.search(text)
     if first is None:
         return text
-    joined, count = _LINE_BREAKS.subn(" ", text)
+    joined, count = breaks.subn(" ", text)
     notes.append(Note("neutralised", source, "line breaks in a one-line field", first.start(), count))
     return joined
 

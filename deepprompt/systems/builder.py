@@ -10,13 +10,20 @@ from collections.abc import Iterable
 
 from deepprompt.catalog import bundled
 from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
-from deepprompt.sources.instructions import InstructionFile
 from deepprompt.sources.project import ProjectContext, render_sections
 from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from hashlib import _Hash as HASH
+
+    from deepprompt.sources.instructions import InstructionFile
 
 DYNAMIC_CONTEXT_BOUNDARY = "\n=== DYNAMIC CONTEXT (per-turn, do not cache) ===\n"
 
 BASE_V1 = "base@1.0.0"
+
+_NOTHING: tuple[ProjectContext | None, str] = (None, "")
 
 BASE_PROMPT_V1: str
 """The bundled base prompt, three sections joined by one newline. Its bytes never change: new wording is V2."""
@@ -35,7 +42,7 @@ class SystemPromptBuilder:
     or the bundled base prompt V1. `append` is the caller's own text, or parts, at the end of the static prefix.
     """
 
-    __slots__ = ("_notes", "_parts", "_prefix", "project")
+    __slots__ = ("_built", "_hash", "_notes", "_parts", "_prefix", "_prefix_bytes", "_suffix", "project")
 
     def __init__(
         self,
@@ -58,13 +65,57 @@ class SystemPromptBuilder:
         self._parts = tuple(parts)
         self._notes = tuple(notes)
         self._prefix = "".join([part.text for part in parts])
+        self._prefix_bytes: bytes | None = None
+        self._hash: HASH | None = None
+        # The last context, and what was made of it; together, so that another thread never sees one without the other.
+        self._built = self._suffix = _NOTHING
         self.project = project
 
     def build(self) -> str:
         """Return the system prompt."""
-        if self.project is None:
+        project = self.project
+        if project is None:
             return self._prefix
-        return "".join((self._prefix, *render_sections(self.project, [])))
+        known, text = self._built
+        if known is not project:
+            self._built = _NOTHING  # before the new text is made: its memory is at hand then, and in the cache
+            first, second, third = render_sections(project, [])
+            text = f"{self._prefix}{first}{second}{third}"
+            if type(project) is ProjectContext:  # frozen: as long as it is the same one, so is the prompt
+                self._built = (project, text)
+        return text
+
+    def build_pair(self) -> tuple[str, str]:
+        """Return what `build` joins: the prefix with the boundary, the same string each time, and what changes."""
+        project = self.project
+        if project is None:
+            return self._prefix, ""
+        known, suffix = self._suffix
+        if known is not project:
+            self._suffix = _NOTHING
+            first, second, third = render_sections(project, [])
+            suffix = f"{first}{second}{third}"
+            if type(project) is ProjectContext:
+                self._suffix = (project, suffix)
+        return self._prefix, suffix
+
+    def build_bytes(self) -> bytes:
+        """Return the UTF-8 bytes of what `build` returns, without making that text."""
+        if self._prefix_bytes is None:
+            self._prefix_bytes = self._prefix.encode()
+        sections = () if self.project is None else render_sections(self.project, [])
+        return b"".join((self._prefix_bytes, *[section.encode() for section in sections]))
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of what `build_bytes` returns, in hex; the prefix is hashed only once."""
+        prefix, suffix = self.build_pair()
+        if self._hash is None:
+            from hashlib import sha256
+
+            self._hash = sha256(prefix.encode())
+        state = self._hash.copy()
+        state.update(suffix.encode())
+        return state.hexdigest()
 
     def compose(self) -> Prompt:
         """Return the system prompt as parts, with notes on what was neutralised, cut or left out."""

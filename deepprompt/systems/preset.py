@@ -100,9 +100,24 @@ class Choice:
     chosen: bool
 
 
+# What was assembled last, by all that decides it. A configuration with a list in it has no hash, and is not kept.
+_known: dict[tuple[PromptAssemblyConfig, str, Catalog], str] = {}
+_MOST_KNOWN = 8
+
+
 def assemble_system_prompt(config: PromptAssemblyConfig, order: str = "algorithm") -> str:
     """Return the system prompt."""
-    return compose_system_prompt(config, order).text
+    key = config, order, bundled()
+    try:
+        text = _known.get(key)
+    except TypeError:
+        return compose_system_prompt(config, order).text
+    if text is None:
+        text = compose_system_prompt(config, order).text
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = text
+    return text
 
 
 def compose_system_prompt(

@@ -201,7 +201,7 @@ class PromptAssembler:
 
     def _read(self, path: str) -> _File | PromptAssemblyError:
         try:
-            data, _, _ = read_below(self.root, path, FILE_LIMIT, refuse_claude, whole=True)
+            data = read_below(self.root, path, FILE_LIMIT, refuse_claude, whole=True).data
         except FileRefusedError as error:
             kind = PathEscapeError if "leads out" in str(error) or "CLAUDE" in str(error) else IncludeNotFoundError
             reason = "is not there" if error.kind == "missing" else f"is refused: {error}"

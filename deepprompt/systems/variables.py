@@ -19,7 +19,7 @@ _VARIABLE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
 
 def variables_of(text: str) -> list[str]:
     """Return the names of the variables in a text, each once, in order."""
-    return list(dict.fromkeys(_VARIABLE.findall(text)))
+    return list(dict.fromkeys(_VARIABLE.findall(text))) if "${" in text else []
 
 
 def interpolate(
@@ -29,6 +29,8 @@ def interpolate(
 
     With `allow_empty`, a block may be empty.
     """
+    if "${" not in text:
+        return text
     empty_ok = {match[1] for match in _VARIABLE.finditer(text) if allow_empty and _is_block(text, match)}
     missing = [name for name in variables_of(text) if not (values.get(name) or (name in values and name in empty_ok))]
     if missing:

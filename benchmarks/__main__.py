@@ -1,0 +1,68 @@
+"""`python -m benchmarks`: every target, measured beside its limit and the rivals that are installed.
+
+It installs nothing, and its exit code says nothing about the targets: it is no test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+
+from benchmarks.measure import Row, Settings
+from benchmarks.rivals import versions
+
+MODULES = {
+    "builds": "building a prompt, and the preset catalogue",
+    "startup": "a fresh process up to its first prompt, and the command line",
+    "repositories": "git, in a small and in a large repository",
+    "conversations": "ten messages more, after ten thousand",
+    "streams": "a million prompts on one prefix, and a file of 50 GiB",
+    "growth": "how cost grows with parts, messages and skills",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure what was asked for, and print it."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", metavar="NAME", action="append", choices=MODULES, help=", ".join(MODULES))
+    parser.add_argument("--quick", action="store_true", help="few rounds and small inputs: to see that it runs")
+    parser.add_argument("--json", action="store_true", help="the table as JSON")
+    parser.add_argument(
+        "--python", default="", metavar="PATH", help="the Python of an environment with the installed wheel"
+    )
+    options = parser.parse_args(arguments)
+    settings = Settings(options.quick, options.python)
+    machine = {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.system()}
+    if not options.json:
+        print(f"Python {machine['python']}, {machine['cores']} cores, {machine['system']}")
+        print("rivals:", ", ".join(f"{name} {version}" for name, version in versions().items()) or "none installed")
+    report: dict[str, list[dict[str, object]]] = {}
+    for name in options.only or MODULES:
+        rows: Iterator[Row] = import_module(f"benchmarks.{name}").rows(settings)
+        if options.json:
+            report[name] = [dataclasses.asdict(row) | {"verdict": row.verdict} for row in rows]
+        else:
+            print(f"\n{name}: {MODULES[name]}\n{'':60}{'ours':>9} {'limit':>9} {'ratio':>9} {'target':>7}")
+            for row in rows:
+                print(_line(row), flush=True)
+    if options.json:
+        print(json.dumps({"machine": machine, "rivals": versions(), "rows": report}, indent=2, ensure_ascii=False))
+    return 0
+
+
+def _line(row: Row) -> str:
+    ratio = f"{row.ratio:.1%}" if row.unit == "%" else f"{row.ratio:.3g} {row.unit}"
+    target = "" if row.target is None else f"{row.target:.0%}" if row.unit == "%" else f"{row.target:g} {row.unit}"
+    line = f"{row.name:<60}{row.ours:>9} {row.limit:>9} {ratio:>9} {target:>7} {row.verdict}"
+    line += "".join(f"\n{'  ' + rival:<80}{theirs:>8.3g} x" for rival, theirs in row.rivals.items())
+    return line + (f"\n  ({row.note})" if row.note else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

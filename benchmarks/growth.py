@@ -1,0 +1,81 @@
+"""How cost grows: with the parts of a prompt, the messages of a session, the skills of a project.
+
+The ratio is the time for one part, message or skill over that in the line before; 1 is linear growth.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.builds import SENTENCE, example_project
+from benchmarks.measure import Row, Settings, shown
+from deepprompt import Part, Session, SystemPromptBuilder, load_skills
+from deepprompt.prompt import Pace
+
+Work = Callable[[], object]
+
+
+def rows(settings: Settings) -> Iterator[Row]:
+    """Measure parts, messages and skills."""
+    runs = 3 if settings.quick else 7
+    most = 1 if settings.quick else 10
+    yield from _grown("parts", {count: _parts(count) for count in (1, 10, 100, 1_000)}, runs * 3)
+    yield from _grown("messages", {count: _messages(count) for count in (100, 1_000, 10_000 * most)}, 3)
+    with tempfile.TemporaryDirectory() as folder:
+        works = {count: _skills(Path(folder), count) for count in (10, 100, 1_000 * most)}
+        yield from _grown("skills", works, 3)
+
+
+def _grown(name: str, works: dict[int, Work], runs: int) -> Iterator[Row]:
+    before = 0.0
+    for count, work in works.items():
+        one = _median(work, runs) / count
+        yield Row(f"{count:,} {name}", shown(one * count), shown(one), one / before if before else 1.0)
+        before = one
+
+
+def _median(work: Work, runs: int) -> float:
+    times = []
+    for _ in range(runs):
+        begin = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+def _parts(count: int) -> Work:
+    texts = [f"# Part {number}\n{SENTENCE * 11}\n" for number in range(count)]
+    project = example_project(0)
+
+    def work() -> str:
+        parts = [Part(str(number), text, Pace.RELEASE, "benchmark") for number, text in enumerate(texts)]
+        return SystemPromptBuilder(base_parts=parts, project=project).build()
+
+    return work
+
+
+def _messages(count: int) -> Work:
+    prompt = SystemPromptBuilder("Be brief.").compose()
+
+    def work() -> object:
+        session = Session(prompt)
+        for number in range(0, count, 2):
+            session.user(f"Message {number}. {SENTENCE}")
+            session.append({"role": "assistant", "content": f"Answer {number}. {SENTENCE}"})
+        session.user("The last one.")
+        return session.request(to="anthropic", model="claude-opus-5-5")
+
+    return work
+
+
+def _skills(folder: Path, count: int) -> Work:
+    root = folder / str(count)
+    for number in range(count):
+        place = root / "skills" / f"skill-{number}"
+        place.mkdir(parents=True)
+        (place / "SKILL.md").write_text(f"---\nname: skill-{number}\ndescription: Does {number}\n---\n{SENTENCE}\n")
+    return lambda: load_skills(root).index_text()
