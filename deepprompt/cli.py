@@ -28,6 +28,7 @@ COMMANDS = {
     "diff": "show what changed between two versions, or around an override",
     "blame": "say where two prompts or requests part, why, and what that costs",
     "cache": "show what a provider's cache makes of a conversation",
+    "explain": "list the parts of a prompt with sizes that add up",
 }
 
 _PIPE_CLOSED = 128 + 13  # as a shell reports a program that SIGPIPE ended

@@ -5,20 +5,16 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import re
 from dataclasses import dataclass
 
 from deepprompt.checks.blame import Blame, blame, total_tokens
-from deepprompt.checks.segments import Segment, read_request
-from deepprompt.commands.options import given, own_bytes
+from deepprompt.checks.segments import Segment
+from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_json
-from deepprompt.errors import MessageError, SourceError
+from deepprompt.commands.requests import load_request
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import reveal
 
-_BOM = "\ufeff"
-# What a text has to begin with to be meant as JSON, even if it is none.
-_LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
 # Changes that a terminal does not show.
 _UNSEEN = ("Unicode form", "byte order mark", "line ends", "white space", "trailing blanks", "escapes")
 
@@ -47,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error("A and B cannot both be standard input")
     if options.model and not options.provider:
         options.usage_error("--model needs --provider NAME, whose model it is")
-    old, new = _load(options.old), _load(options.new)
+    old, new = load_request(options.old), load_request(options.new)
     prices = _prices(options, new)
     found = blame(old, new)
     tokens = total_tokens(old), total_tokens(new)
@@ -90,37 +86,6 @@ def _prices(options: argparse.Namespace, new: list[Segment]) -> _Prices:
     known = "" if rules.known else ", which do not know this model"
     basis = f"{rules.read_price:g} x for a read, else {written:g} x: {provider} {model}, facts of {rules.as_of}"
     return _Prices(rules.read_price, written, basis + known, rules.minimum)
-
-
-def _load(path: str) -> list[Segment]:
-    """Return what a file holds, byte for byte: no line end and no byte order mark is a matter of taste here."""
-    name = "standard input" if path == "-" else path
-    text = _text(path, name)
-    begin = text.removeprefix(_BOM).lstrip()
-    if begin.startswith(("{", "[")):
-        try:
-            return read_request(json.loads(begin))
-        except json.JSONDecodeError as error:
-            if name.endswith(".json") or _LIKE_JSON.match(begin):
-                line = error.lineno + text.count("\n", 0, len(text) - len(begin))
-                raise MessageError(f"{name}:{line}: not JSON: {error.msg}") from None
-        except RecursionError:
-            raise MessageError(f"{name}: nested too deeply") from None
-        except ValueError as error:  # a number of too many digits
-            raise MessageError(f"{name}: not JSON: {error}") from None
-        except MessageError as error:
-            raise MessageError(f"{name}: {error}") from None
-    return read_request(text)
-
-
-def _text(path: str, name: str) -> str:
-    data = own_bytes(path, name)
-    if not data:
-        raise SourceError(f"{name}: is empty")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
 
 
 def _cost(found: Blame, tokens: tuple[int, int], prices: _Prices) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
@@ -12,17 +12,21 @@ from typing import Any
 from deepprompt.checks.prefixes import OPTIONS
 from deepprompt.checks.segments import Segment, read_request
 from deepprompt.commands.options import own_text
-from deepprompt.errors import MessageError, ToolError
+from deepprompt.errors import MessageError, ToolError, UsageError
 from deepprompt.prompt import Pace, Part, Prompt
 from deepprompt.wire import TARGETS
 from deepprompt.wire.facts import Facts, Rules
+from deepprompt.wire.recorded import Recorded, read_recorded
 from deepprompt.wire.request import build_request
+from deepprompt.wire.usage import Usage, read_usage
 
 _EXPECTED = 'expected request bodies, a list of messages, {"messages": [...]} or a saved session'
 _OF_BODIES = ("body", "messages", "input", "contents")
 _SYSTEM = ("system", "developer")
 _ANSWERING = ("assistant", "model")
 _ANSWERS = ("function_call", "reasoning")
+# Where a record may have what its answer cost, beside its body.
+_ANSWERED = ("usage", "answer", "response")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class Transcript:
     """When each of them started, in seconds; none where the file does not say."""
     rebuilt: bool
     """Whether the requests were made again from the conversation."""
+    answers: Mapping[int, Recorded | Usage] = field(default_factory=dict)
+    """What was recorded of the answers, by the number of the request, from 0."""
 
 
 def read_transcript(path: str, provider: str, rules: Rules, facts: Facts) -> Transcript:
@@ -51,8 +57,10 @@ def read_transcript(path: str, provider: str, rules: Rules, facts: Facts) -> Tra
 
 
 def _transcript(name: str, data: Any, provider: str, rules: Rules, facts: Facts) -> Transcript:
+    answers: tuple[Recorded, ...] = ()
     if isinstance(data, Mapping) and "sha256" in data and "session" in data:
         prompt, messages = _session(data["session"])
+        answers = _recorded_answers(data["session"])
     elif isinstance(data, Mapping) and "messages" in data and "body" not in data:
         prompt, messages = _conversation(data)
     elif isinstance(data, list) and data and all(_is_message(item) for item in data):
@@ -62,7 +70,9 @@ def _transcript(name: str, data: Any, provider: str, rules: Rules, facts: Facts)
     requests = _rebuilt(prompt, messages, provider, rules, facts)
     if not requests:
         raise MessageError("no request in it: no message that could be answered")
-    return Transcript(name, tuple(requests), (), True)
+    sizes = {size: number for number, size in enumerate(_ends(messages))}
+    found = {sizes[answer.messages]: answer for answer in answers if answer.messages in sizes}
+    return Transcript(name, tuple(requests), (), True, found)
 
 
 def _parse(text: str, name: str) -> Any:
@@ -100,7 +110,7 @@ def _recorded(name: str, data: Any) -> Transcript:
     items = data if isinstance(data, list) else [data]
     if not items:
         raise MessageError("no request in it: the list is empty")
-    requests, times = [], []
+    requests, times, answers = [], [], {}
     for number, item in enumerate(items, 1):
         try:
             body = item.get("body", item) if isinstance(item, Mapping) else item
@@ -108,12 +118,20 @@ def _recorded(name: str, data: Any) -> Transcript:
                 raise MessageError(f"{_EXPECTED}, found {'a message' if _is_message(item) else type(body).__name__}")
             requests.append(_segments(body))
             times += [_time(item["at"])] if item.get("at") is not None else []
-        except MessageError as error:
+            if (usage := _usage(item)) is not None:
+                answers[number - 1] = usage
+        except (MessageError, UsageError) as error:
             raise MessageError(f"request {number}: {error}") from None
     if times and len(times) < len(items):
         missing = next(number for number, item in enumerate(items, 1) if item.get("at") is None)
         raise MessageError(f'request {missing} has no "at", and others have; give it to all of them, or to none')
-    return Transcript(name, tuple(requests), tuple(times), False)
+    return Transcript(name, tuple(requests), tuple(times), False, answers)
+
+
+def _usage(item: Mapping[str, Any]) -> Usage | None:
+    """Return what a record says beside its body that the answer cost, None where it says nothing."""
+    told = next((item[name] for name in _ANSWERED if isinstance(item.get(name), Mapping)), None)
+    return read_usage(told) if told is not None and "body" in item else None
 
 
 def _segments(body: Mapping[str, Any]) -> list[Segment]:
@@ -142,6 +160,14 @@ def _session(state: Any) -> tuple[Prompt, list[Any]]:
         parts = [Part(name, _text(text), Pace(pace), origin) for name, text, pace, origin in state["parts"]]
         return Prompt(tuple(parts), tuple(state["tools"]), fixed_order=True), list(state["messages"])
     except (KeyError, TypeError, ValueError) as error:
+        raise MessageError(f"not a saved session, or damaged: {error!r:.80}") from None
+
+
+def _recorded_answers(state: Any) -> tuple[Recorded, ...]:
+    """Return what a saved session has recorded of its answers."""
+    try:
+        return tuple(read_recorded(row) for row in state.get("recorded", ()))
+    except (TypeError, ValueError, UsageError) as error:
         raise MessageError(f"not a saved session, or damaged: {error!r:.80}") from None
 
 
