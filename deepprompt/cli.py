@@ -29,6 +29,7 @@ COMMANDS = {
     "blame": "say where two prompts or requests part, why, and what that costs",
     "cache": "show what a provider's cache makes of a conversation",
     "explain": "list the parts of a prompt with sizes that add up",
+    "inspect": "write a page to look at a prompt, a difference or a session",
 }
 
 _PIPE_CLOSED = 128 + 13  # as a shell reports a program that SIGPIPE ended

@@ -27,8 +27,17 @@ def build_here(folder: str) -> Prompt:
 
 def load_request(path: str) -> list[Segment]:
     """Return what a file holds, byte for byte: no line end and no byte order mark is a matter of taste here."""
-    name = "standard input" if path == "-" else path
-    text = _text(path, name)
+    name = name_of(path)
+    return parse_request(read_text(path), name)
+
+
+def name_of(path: str) -> str:
+    """Return what a file is called in messages."""
+    return "standard input" if path == "-" else path
+
+
+def parse_request(text: str, name: str) -> list[Segment]:
+    """Return what a text holds: JSON, if it is meant as that, or else the prompt itself."""
     begin = text.removeprefix(_BOM).lstrip()
     if begin.startswith(("{", "[")):
         try:
@@ -46,7 +55,9 @@ def load_request(path: str) -> list[Segment]:
     return read_request(text)
 
 
-def _text(path: str, name: str) -> str:
+def read_text(path: str) -> str:
+    """Return the text of a file that the user named, as it is."""
+    name = name_of(path)
     data = own_bytes(path, name)
     if not data:
         raise SourceError(f"{name}: is empty")

@@ -45,9 +45,13 @@ class Transcript:
 
 def read_transcript(path: str, provider: str, rules: Rules, facts: Facts) -> Transcript:
     """Return the requests in a file, or those that its conversation needs under a provider's rules."""
-    name = "standard input" if path == "-" else path
+    return parse_transcript(own_text(path), "standard input" if path == "-" else path, provider, rules, facts)
+
+
+def parse_transcript(text: str, name: str, provider: str, rules: Rules, facts: Facts) -> Transcript:
+    """Return the requests in a text."""
     try:
-        data = _parse(own_text(path), name)
+        data = parse_lines(text, name)
         try:
             return _transcript(name, data, provider, rules, facts)
         except (MessageError, ToolError) as error:
@@ -75,7 +79,7 @@ def _transcript(name: str, data: Any, provider: str, rules: Rules, facts: Facts)
     return Transcript(name, tuple(requests), (), True, found)
 
 
-def _parse(text: str, name: str) -> Any:
+def parse_lines(text: str, name: str) -> Any:
     """Return JSON, or the values of JSON Lines as a list."""
     try:
         return json.loads(text)

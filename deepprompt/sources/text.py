@@ -24,6 +24,7 @@ TRUNCATION_MARKER = "\n... [truncated]"
 _MOST_MARKS = 64
 
 _HIDDEN = re.compile("|".join((*TAG_FLAGS, f"[{HIDDEN}]")))
+_UNSHOWN = re.compile("|".join((*TAG_FLAGS, f"[{HIDDEN}\ud800-\udfff]")))
 _EMOJI = re.compile(f"[{EMOJI}]")
 _JOINING = re.compile(f"[{JOINING}]")
 _MONGOLIAN = re.compile(f"[{MONGOLIAN}]")
@@ -105,6 +106,21 @@ def reveal(text: str, source: str, notes: list[Note]) -> str:
 def drop_hidden(text: str) -> str:
     """Leave out hidden characters: for comparing names, never for text that is shown."""
     return _HIDDEN.sub("", text)
+
+
+def split_hidden(text: str) -> list[str | int]:
+    """Return a text as pieces: what can be shown as it is, and the code point of each character that cannot.
+
+    As in `reveal`, but that marks of direction are hidden as well, and lone surrogates.
+    """
+    pieces: list[str | int] = []
+    start = 0
+    for match in _UNSHOWN.finditer(text):
+        if not _is_ordinary(match.group(), text, match.start()):
+            pieces += [text[start : match.start()]] if start < match.start() else []
+            pieces.append(ord(match.group()))
+            start = match.end()
+    return [*pieces, text[start:]] if start < len(text) else pieces
 
 
 def _is_ordinary(character: str, text: str, start: int) -> bool:
