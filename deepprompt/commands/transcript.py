@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
-from deepprompt.checks.prefixes import OPTIONS
-from deepprompt.checks.segments import Segment, read_request
+from deepprompt.checks.segments import Segment
 from deepprompt.commands.options import own_text
+from deepprompt.commands.rebuilding import ends_of, rebuild, segments_of
 from deepprompt.errors import MessageError, ToolError, UsageError
 from deepprompt.prompt import Pace, Part, Prompt
-from deepprompt.wire import TARGETS
 from deepprompt.wire.facts import Facts, Rules
 from deepprompt.wire.recorded import Recorded, read_recorded
-from deepprompt.wire.request import build_request
 from deepprompt.wire.usage import Usage, read_usage
 
 _EXPECTED = 'expected request bodies, a list of messages, {"messages": [...]} or a saved session'
 _OF_BODIES = ("body", "messages", "input", "contents")
-_SYSTEM = ("system", "developer")
-_ANSWERING = ("assistant", "model")
-_ANSWERS = ("function_call", "reasoning")
 # Where a record may have what its answer cost, beside its body.
 _ANSWERED = ("usage", "answer", "response")
 
@@ -71,10 +66,10 @@ def _transcript(name: str, data: Any, provider: str, rules: Rules, facts: Facts)
         prompt, messages = Prompt(()), data
     else:
         return _recorded(name, data)
-    requests = _rebuilt(prompt, messages, provider, rules, facts)
+    requests = rebuild(prompt, messages, provider, rules, facts)
     if not requests:
         raise MessageError("no request in it: no message that could be answered")
-    sizes = {size: number for number, size in enumerate(_ends(messages))}
+    sizes = {size: number for number, size in enumerate(ends_of(messages))}
     found = {sizes[answer.messages]: answer for answer in answers if answer.messages in sizes}
     return Transcript(name, tuple(requests), (), True, found)
 
@@ -120,7 +115,7 @@ def _recorded(name: str, data: Any) -> Transcript:
             body = item.get("body", item) if isinstance(item, Mapping) else item
             if _is_message(item) or not isinstance(body, Mapping):
                 raise MessageError(f"{_EXPECTED}, found {'a message' if _is_message(item) else type(body).__name__}")
-            requests.append(_segments(body))
+            requests.append(segments_of(body))
             times += [_time(item["at"])] if item.get("at") is not None else []
             if (usage := _usage(item)) is not None:
                 answers[number - 1] = usage
@@ -136,13 +131,6 @@ def _usage(item: Mapping[str, Any]) -> Usage | None:
     """Return what a record says beside its body that the answer cost, None where it says nothing."""
     told = next((item[name] for name in _ANSWERED if isinstance(item.get(name), Mapping)), None)
     return read_usage(told) if told is not None and "body" in item else None
-
-
-def _segments(body: Mapping[str, Any]) -> list[Segment]:
-    """Return the segments of a body, with OpenAI's options of the cache, which are no part of a prefix."""
-    options = body.get(OPTIONS)
-    found = [Segment(OPTIONS, "setting", "", json.dumps(options))] if isinstance(options, Mapping) else []
-    return found + read_request(body)
 
 
 def _time(at: object) -> float:
@@ -193,31 +181,3 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{type(value).__name__} in place of a text")
     return value
-
-
-def _rebuilt(prompt: Prompt, messages: list[Any], provider: str, rules: Rules, facts: Facts) -> list[Sequence[Segment]]:
-    """Return the requests that the answers of a conversation were given to, marked where the provider takes marks."""
-    for number, message in enumerate(messages):
-        if not isinstance(message, Mapping):
-            raise MessageError(f"messages[{number}]: expected an object, not {type(message).__name__}")
-    requests: list[Sequence[Segment]] = []
-    for end in _ends(messages):
-        if rules.marks and provider in TARGETS:
-            request = build_request(prompt, messages[:end], to=provider, model=rules.model, facts=facts)
-            requests.append(_segments(request.body))
-        else:
-            requests.append(read_request(replace(prompt, messages=tuple(messages[:end]))))
-    return requests
-
-
-def _ends(messages: Sequence[Mapping[str, Any]]) -> Iterator[int]:
-    """Yield how many messages each request had: all before an answer, and the last, which may have none yet."""
-    asked = answering = False
-    for number, message in enumerate(messages):
-        answers = message.get("role") in _ANSWERING or message.get("type") in _ANSWERS
-        if asked and answers and not answering:
-            yield number
-        asked = asked or (not answers and message.get("role") not in _SYSTEM)
-        answering = answers
-    if asked and not answering:
-        yield len(messages)
