@@ -3,15 +3,17 @@ const PACE_WORDS = {
   release: "with a release", project: "with the project", session: "with the session", turn: "with every turn", "": "pace not known",
 };
 
-const describe = (row) => {
-  const said = [plain(row.name)];
-  if (plain(row.kind) !== "system") said.push(plain(row.kind) + (plain(row.role) ? " of " + plain(row.role) : ""));
-  said.push(PACE_WORDS[row.pace] || PACE_WORDS[""]);
-  if (plain(row.origin)) said.push((row.own ? "your own: " : "") + plain(row.origin));
-  said.push(plural(row.bytes, "byte") + " from " + number(row.start), plural(row.tokens, "token"), percent(row.share));
-  said.push("SHA-256 " + row.sha256.slice(0, 12));
-  return said.join(" \u00b7 ");
-};
+/* What there is to say of a row, in pieces that may each have a direction of their own. */
+function said(row) {
+  const pieces = [row.name];
+  if (plain(row.kind) !== "system") pieces.push(plain(row.kind) + (plain(row.role) ? " of " + plain(row.role) : ""));
+  pieces.push(PACE_WORDS[row.pace] || PACE_WORDS[""]);
+  if (plain(row.origin)) pieces.push((row.own ? "your own: " : "") + plain(row.origin));
+  return [...pieces, plural(row.bytes, "byte") + " from " + number(row.start), plural(row.tokens, "token"), percent(row.share), "SHA-256 " + row.sha256.slice(0, 12)];
+}
+
+/* The same for a title, in which only isolates can keep the pieces apart. */
+const describe = (row) => said(row).map((piece) => "\u2068" + plain(piece) + "\u2069").join(" \u00b7 ");
 
 /* A rule between two parts: where the static prefix ends, where a cache mark stands. */
 function* rulesAfter(view, index) {
@@ -88,8 +90,8 @@ function promptBox(view) {
   rows.forEach((row, index) => {
     list.append(buttons[index]);
     text.append(parts[index]);
-    for (const said of rulesAfter(view, index)) {
-      rules.push(make("div", "rule", said), make("div", "rule", said));
+    for (const rule of rulesAfter(view, index)) {
+      rules.push(make("div", "rule", rule), make("div", "rule", rule));
       list.append(rules[rules.length - 2]);
       text.append(rules[rules.length - 1]);
     }
@@ -98,7 +100,9 @@ function promptBox(view) {
     for (const one of [buttons[index], parts[index], strip.children[index]]) one.addEventListener("mouseenter", () => tell(row));
   });
 
-  function tell(row) { status.textContent = describe(row); }
+  function tell(row) {
+    status.replaceChildren(...said(row).flatMap((piece, index) => [index ? " \u00b7 " : "", isolated(piece)]));
+  }
   function choose(index, scroll) {
     for (const old of box.querySelectorAll(".chosen")) old.classList.remove("chosen");
     for (const one of [buttons[index], parts[index], strip.children[index]]) one.classList.add("chosen");

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from deepprompt.wire.usage import Usage
 
 _FINE = ("hit", "cold start", "")
+# Of what a request shares with the one before it, some is behind the last mark. So much of it read is no miss.
+_ENOUGH = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ def timeline_view(
 
 
 def _turn(number: int, charge: Charge, cause: Blame | None, kept: int, answer: Answer | None) -> View:
-    missed = cause is not None or (number > 0 and bool(charge.why)) or (answer is not None and answer.kind not in _FINE)
+    unread = number > 0 and bool(charge.why) and charge.read < _ENOUGH * kept
+    missed = cause is not None or unread or (answer is not None and answer.kind not in _FINE)
     turn: View = {
         "read": charge.read,
         "written": sum(charge.written.values()),
