@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from deepprompt.checks.blame import blame as blame
     from deepprompt.checks.cache import Simulation as Simulation
     from deepprompt.checks.cache import simulate as simulate
+    from deepprompt.checks.counters import Counter as Counter
+    from deepprompt.checks.counters import calibrate as calibrate
+    from deepprompt.checks.counters import count_tokens as count_tokens
+    from deepprompt.checks.counters import counter_for as counter_for
+    from deepprompt.checks.explain import Explanation as Explanation
+    from deepprompt.checks.explain import explain as explain
     from deepprompt.checks.findings import Finding as Finding
     from deepprompt.checks.lint import lint as lint
     from deepprompt.checks.perturb import Stability as Stability
@@ -130,11 +136,13 @@ _MODULES = {
     "CallError": "deepprompt.errors",
     "Catalog": "deepprompt.catalog",
     "Change": "deepprompt.wire.notices",
+    "Counter": "deepprompt.checks.counters",
     "DYNAMIC_CONTEXT_BOUNDARY": "deepprompt.systems.builder",
     "DeepPromptError": "deepprompt.errors",
     "Derived": "deepprompt.session",
     "EncodingError": "deepprompt.errors",
     "EpochSwitch": "deepprompt.session",
+    "Explanation": "deepprompt.checks.explain",
     "Facts": "deepprompt.wire.facts",
     "Finding": "deepprompt.checks.findings",
     "Fingerprint": "deepprompt.tools",
@@ -191,12 +199,16 @@ _MODULES = {
     "build_system_prompt": "deepprompt.systems.tagged",
     "bundled": "deepprompt.catalog",
     "bundled_facts": "deepprompt.wire.facts",
+    "calibrate": "deepprompt.checks.counters",
     "compose_messages": "deepprompt.systems.tiers",
     "compose_subagent_prompt": "deepprompt.systems.agents",
     "compose_system_prompt": "deepprompt.systems.preset",
     "compose_tagged_prompt": "deepprompt.systems.tagged",
+    "count_tokens": "deepprompt.checks.counters",
+    "counter_for": "deepprompt.checks.counters",
     "discover_project_context": "deepprompt.sources.project",
     "estimate_tokens": "deepprompt.checks.tokens",
+    "explain": "deepprompt.checks.explain",
     "fingerprint": "deepprompt.tools",
     "from_folder": "deepprompt.catalog",
     "from_package": "deepprompt.catalog",

@@ -27,11 +27,13 @@ COMMANDS = {
     "show": "print a prompt part, or copy it to make an override of it",
     "diff": "show what changed between two versions, or around an override",
     "blame": "say where two prompts or requests part, why, and what that costs",
-    "perturb": "call a function with one thing moved at a time, and see whether its prefix stays",
-    "lint": "look for what makes a prompt or a request lose the cache, leak or be forged",
-    "lock": "pin every part of every prompt in a file, and see what has drifted",
-    "check": "lint, lock and perturbation together, as the project configures them",
+    "perturb": "see whether a function's prompt stays when the world moves",
+    "lint": "find what loses the cache, leaks, or could be forged",
+    "lock": "pin every part of a project's prompts, or see what drifted",
+    "check": "lint, lock and perturb a project's prompts, for CI",
     "cache": "show what a provider's cache makes of a conversation",
+    "explain": "list the parts of a prompt with sizes that add up",
+    "inspect": "write a page to look at a prompt, a difference or a session",
 }
 
 _PIPE_CLOSED = 128 + 13  # as a shell reports a program that SIGPIPE ended

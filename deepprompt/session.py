@@ -28,6 +28,7 @@ from deepprompt.wire.conversation import read_messages
 from deepprompt.wire.facts import Facts
 from deepprompt.wire.growing import GrowingRequest
 from deepprompt.wire.notices import Change, Notices
+from deepprompt.wire.recorded import Recorded, read_recorded
 from deepprompt.wire.request import Request
 from deepprompt.wire.usage import Usage, read_usage
 
@@ -71,6 +72,8 @@ class Session:
         self._messages: list[Mapping[str, object]] = []
         self._open = 0
         """Where the answer stands whose tool calls wait for results; the end of the messages without one."""
+        self.recorded: list[Recorded] = []
+        """What `record` was told, and what it made of it; saved with the session."""
         self.epoch = 0
         self._freeze(prompt)
         self.extend(prompt.messages)
@@ -211,13 +214,15 @@ class Session:
         usage = answer if isinstance(answer, Usage) else read_usage(answer)
         elapsed = at - line.at_before if at is not None and line.at_before is not None else None
         line.at = at
-        verdict = judge(line.previous, line.current, usage, elapsed=elapsed, said=answer)
-        if verdict.kind != "cold start":
-            return verdict
-        if len(self._lines) > 1:
-            current = f"{line.current.to}, {line.current.model}"
-            return replace(verdict, kind="ours", detail=f"another model or provider: {current}")
-        return replace(verdict, detail=f"epoch {self.epoch} began with a new prefix") if self.epoch > 1 else verdict
+        request = line.current
+        verdict = judge(line.previous, request, usage, elapsed=elapsed, said=answer)
+        if verdict.kind == "cold start" and len(self._lines) > 1:
+            verdict = replace(verdict, kind="ours", detail=f"another model or provider: {request.to}, {request.model}")
+        elif verdict.kind == "cold start" and self.epoch > 1:
+            verdict = replace(verdict, detail=f"epoch {self.epoch} began with a new prefix")
+        found = (request.tokens, usage, verdict.kind, verdict.detail, at)
+        self.recorded.append(Recorded(request.to, request.model, line.size, *found))
+        return verdict
 
     def _latest(self) -> _Line:
         return next(reversed(self._lines.values()), _Line())
@@ -291,6 +296,7 @@ class Session:
             "tools": self.prefix.tools,
             "notices": self._notices.state(),
             "lines": [[*key, line.before, line.size, line.at] for key, line in self._lines.items()],
+            "recorded": [recorded.row() for recorded in self.recorded],
             "messages": self._messages,
         }
         name = os.fspath(path)
@@ -310,6 +316,7 @@ class Session:
             session.epoch = int(state["epoch"])
             session._notices.restore(state["notices"])
             session._append(state["messages"])
+            session.recorded = [read_recorded(row) for row in state.get("recorded", ())]
             for to, model, before, size, at in state["lines"]:
                 if not 0 <= before <= size <= len(session._messages):
                     raise ValueError(f"a request of {size} messages")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browser import NEEDED, launched, missing
 from hypothesis import settings
 from repositories import make_repository, processes_with
 from syrupy.assertion import SnapshotAssertion
@@ -58,3 +60,14 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 def repository(tmp_path: Path) -> Path:
     """A repository with `a.txt` and `sub/b.txt` in one commit."""
     return make_repository(tmp_path / "repository")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, for a module: while it runs, no other event loop can. Without one, a skip that says why."""
+    if reason := missing():
+        if NEEDED:
+            pytest.fail(f"DEEPPROMPT_NEED_BROWSER=1, and this {reason}")
+        pytest.skip(reason)
+    with launched() as started:
+        yield started

@@ -30,8 +30,10 @@ MAY_IMPORT = {
     "checks": GROUND | {"checks", "sources", "tools"},
     "wire": GROUND | {"sources", "catalog", "tools", "checks", "wire"},
     "audit": GROUND | {"systems", "sources"},
+    "inspector": GROUND | {"checks", "sources", "inspector"},
     "session": GROUND | {"sources", "catalog", "tools", "checks", "wire"},
-    "commands": GROUND | {"", "sources", "catalog", "systems", "checks", "commands", "audit", "wire", "session"},
+    "commands": GROUND
+    | {"", "sources", "catalog", "systems", "checks", "commands", "audit", "wire", "session", "inspector"},
     "testing": GROUND | {"testing", "checks", "sources", "wire"},
     "cli": GROUND | {"commands", ""},
     "__main__": {"cli"},

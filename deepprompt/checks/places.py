@@ -6,7 +6,7 @@ gives them; a file that is written to look like that layout can mislead about th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deepprompt.checks.segments import Segment
@@ -100,8 +100,22 @@ def _file(text: str, begin: int, at: int) -> tuple[str, int, bool]:
     """Return the instruction file that a place in their section belongs to."""
     end = at + 1
     while (found := text.rfind("\n\n[", begin, end)) >= 0:
-        path, bracket, _ = text[found + 3 : text.find("\n", found + 3)].rpartition("]")
-        if bracket and ("/" in path or "\\" in path or path.lower().endswith(_FILE_NAMES)):
+        if path := _path(text, found + 1):
             return f"file:{path}", found + len(path) + 5, False
         end = found + 2
     return "instructions", begin + 2, False
+
+
+def file_headers(text: str, begin: int, end: int) -> Iterator[tuple[int, str]]:
+    """Yield where each instruction file of their section begins, and its path."""
+    found = text.find("\n\n[", begin, end)
+    while found >= 0:
+        if path := _path(text, found + 1):
+            yield found + 1, path
+        found = text.find("\n\n[", found + 1, end)
+
+
+def _path(text: str, start: int) -> str:
+    """Return the path in the header of an instruction file at a place, "" if that is none."""
+    path, bracket, _ = text[start + 2 : text.find("\n", start + 2)].rpartition("]")
+    return path if bracket and ("/" in path or "\\" in path or path.lower().endswith(_FILE_NAMES)) else ""

@@ -8,7 +8,7 @@ segments too, without a text of the prompt: each stands before what cannot be re
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deepprompt.checks.blocks import as_json, items, kind_of, lifetime, read_block, read_result, time_of, unmarked
@@ -33,6 +33,9 @@ _CHOICES = ("auto", "any", "tool", "none")
 # Where a request holds its messages, and what else makes a body one.
 _MESSAGES = ("messages", "input", "contents")
 _CONTENTS = ("system", "systemInstruction", "system_instruction", "instructions", "prompt", "tools", "toolConfig")
+
+# A pace as a saved session has it, and as `build --json` does.
+_PACES = {written: pace for pace in Pace for written in (str(int(pace)), pace.name.lower())}
 
 # What a message has beside its content, in the order in which a chat template writes it.
 _BEFORE_CONTENT = {
@@ -61,6 +64,8 @@ class Segment:
     """Whether it is a piece of one text, the prompt's: then where it is cut changes nothing of what is sent."""
     changing: bool = False
     """Whether it is known to change with the turn."""
+    pace: Pace | None = field(default=None, compare=False)
+    """How often it may change, where the part that it was says so."""
 
 
 def read_request(value: object) -> list[Segment]:
@@ -77,7 +82,7 @@ def read_request(value: object) -> list[Segment]:
 def _read(value: object) -> list[Segment]:
     if isinstance(value, Prompt):
         static = len(value.static_parts)
-        rows = [(p.name, p.text, p.origin, number >= static) for number, p in enumerate(value.parts)]
+        rows = [(p.name, p.text, p.origin, number >= static, p.pace) for number, p in enumerate(value.parts)]
         return _tools({"tools": value.tools}) + _parts(rows) + _messages(value.messages, "messages")
     if isinstance(value, str):
         return [_piece(BARE, value)]
@@ -140,31 +145,35 @@ def _settings(body: Mapping[str, Any], names: Iterable[str]) -> list[Segment]:
     return found
 
 
-def _piece(place: str, text: str, origin: str = "", changing: bool = False) -> Segment:
-    return Segment(place, "system", "system", text, origin=origin, joins=True, changing=changing)
+# A part's name, its text, its origin, whether it changes with the turn, and its pace.
+_Row = tuple[str, str, str, bool, Pace | None]
 
 
-def _parts(rows: Iterable[tuple[str, str, str, bool]]) -> list[Segment]:
-    """Return the parts of a prompt, each with its name, its text, its origin, and whether it changes with the turn."""
+def _piece(place: str, text: str, origin: str = "", changing: bool = False, pace: Pace | None = None) -> Segment:
+    return Segment(place, "system", "system", text, origin=origin, joins=True, changing=changing, pace=pace)
+
+
+def _parts(rows: Iterable[_Row]) -> list[Segment]:
+    """Return the parts of a prompt."""
     pieces = [_piece(*row) for row in rows]
     if pieces:
         pieces[-1] = replace(pieces[-1], ends_message=True)
     return pieces
 
 
-def _row(row: object, number: int) -> tuple[str, str, str, bool]:
+def _row(row: object, number: int) -> _Row:
     """Return a part of a saved session."""
     if isinstance(row, list | tuple) and len(row) == 4:
         name, text, pace, origin = row
         if isinstance(name, str) and isinstance(text, str) and isinstance(origin, str):
-            return name, text, origin, pace == Pace.TURN
+            return name, text, origin, pace == Pace.TURN, _PACES.get(str(pace))
     raise MessageError(f"session.parts[{number}]: expected [name, text, pace, origin]")
 
 
 def _cut(text: str, parts: Sequence[Any]) -> list[Segment]:
     """Return a text cut into the parts whose sizes are given, or whole if they are not those of this text."""
     data = text.encode("utf-8", "surrogatepass")
-    rows: list[tuple[str, str, str, bool]] = []
+    rows: list[_Row] = []
     start, behind = 0, False
     for part in parts:
         size = part.get("bytes") if isinstance(part, Mapping) else None
@@ -175,7 +184,8 @@ def _cut(text: str, parts: Sequence[Any]) -> list[Segment]:
             piece = data[start : start + size].decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
             return [_piece(BARE, text)]
-        rows.append((str(part.get("name", "")), piece, str(part.get("origin", "")), behind))
+        pace = _PACES.get(str(part.get("pace")))
+        rows.append((str(part.get("name", "")), piece, str(part.get("origin", "")), behind, pace))
         start += size
     return _parts(rows) if rows and start == len(data) else [_piece(BARE, text)]
 

@@ -8,11 +8,10 @@ import json
 from dataclasses import dataclass
 
 from deepprompt.checks.blame import Blame, blame, total_tokens
-from deepprompt.checks.segments import Segment, read_request
-from deepprompt.commands.inputs import read_input
+from deepprompt.checks.segments import Segment
+from deepprompt.commands.inputs import load_request
 from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_json
-from deepprompt.errors import MessageError
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import reveal
 
@@ -44,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error("A and B cannot both be standard input")
     if options.model and not options.provider:
         options.usage_error("--model needs --provider NAME, whose model it is")
-    old, new = _load(options.old), _load(options.new)
+    old, new = load_request(options.old), load_request(options.new)
     prices = _prices(options, new)
     found = blame(old, new)
     tokens = total_tokens(old), total_tokens(new)
@@ -87,14 +86,6 @@ def _prices(options: argparse.Namespace, new: list[Segment]) -> _Prices:
     known = "" if rules.known else ", which do not know this model"
     basis = f"{rules.read_price:g} x for a read, else {written:g} x: {provider} {model}, facts of {rules.as_of}"
     return _Prices(rules.read_price, written, basis + known, rules.minimum)
-
-
-def _load(path: str) -> list[Segment]:
-    name, value = read_input(path)
-    try:
-        return read_request(value)
-    except MessageError as error:
-        raise MessageError(f"{name}: {error}") from None
 
 
 def _cost(found: Blame, tokens: tuple[int, int], prices: _Prices) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_json
 from deepprompt.errors import MessageError
@@ -40,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compare", type=given, metavar="OTHER", help="another transcript, to show beside the first")
     parser.add_argument(
         "--gap",
-        type=_gap,
+        type=read_gap,
         metavar="SECONDS",
         help="the time between requests where none is given (default: 60; with 0 nothing expires)",
     )
@@ -50,7 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
-def _gap(text: str) -> float:
+def read_gap(text: str) -> float:
+    """Take a number of seconds."""
     try:
         gap = float(text)
     except ValueError:
@@ -72,7 +74,9 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error("TRANSCRIPT and --compare cannot both be standard input")
     rules = _rules(options, facts)
     paths = [options.transcript, *([options.compare] if options.compare else [])]
-    replays = [_replay(read_transcript(path, options.provider, rules, facts), rules, options.gap) for path in paths]
+    replays = [
+        replay_transcript(read_transcript(path, options.provider, rules, facts), rules, options.gap) for path in paths
+    ]
     if options.json:
         reports = [replay.report() for replay in replays]
         both = {"first": reports[0], "second": reports[-1], "ratio": _ratio(replays[0], replays[-1])}
@@ -89,7 +93,7 @@ def _rules(options: argparse.Namespace, facts: Facts) -> Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class _Replay:
+class Replay:
     """A transcript that went through a cache."""
 
     name: str
@@ -156,7 +160,10 @@ def _has_price(rules: Rules) -> bool:
     return rules.caching != "automatic" or rules.read_price != 1.0
 
 
-def _replay(transcript: Transcript, rules: Rules, gap: float | None) -> _Replay:
+def replay_transcript(
+    transcript: Transcript, rules: Rules, gap: float | None, count: Callable[[str], int] = estimate_tokens
+) -> Replay:
+    """Return what the cache makes of a transcript, and all that is assumed of it."""
     from deepprompt.checks.cache import simulate
 
     times, assumed = transcript.times, []
@@ -170,13 +177,13 @@ def _replay(transcript: Transcript, rules: Rules, gap: float | None) -> _Replay:
     if not rules.known and _has_price(rules):
         assumed.append(f"{rules.model}, which the facts do not know, has the careful rules for any model")
     try:
-        result = simulate(transcript.requests, rules, times=times)
+        result = simulate(transcript.requests, rules, times=times, count=count)
     except MessageError as error:
         raise MessageError(f"{transcript.name}: {error}") from None
-    return _Replay(transcript.name, times, result, (*assumed, *result.assumed))
+    return Replay(transcript.name, times, result, (*assumed, *result.assumed))
 
 
-def _table(replay: _Replay) -> str:
+def _table(replay: Replay) -> str:
     result = replay.result
     heads, cells = replay.columns()
     whys = [*(charge.why for charge in result.charges), ""]
@@ -189,7 +196,7 @@ def _table(replay: _Replay) -> str:
     return _page(result.rules, [], rows, [share, price], replay.assumed)
 
 
-def _side_by_side(first: _Replay, second: _Replay) -> str:
+def _side_by_side(first: Replay, second: Replay) -> str:
     (heads, cells), (other_heads, others) = first.columns(), second.columns()
     rows = [["turn", *(f"{head} 1" for head in heads), *(f"{head} 2" for head in other_heads), ""]]
     turns = zip_longest(cells[:-1], others[:-1])
@@ -210,7 +217,7 @@ def _side_by_side(first: _Replay, second: _Replay) -> str:
     return _page(first.result.rules, names, rows, lines, dict.fromkeys((*first.assumed, *second.assumed)))
 
 
-def _ratio(first: _Replay, second: _Replay) -> float | None:
+def _ratio(first: Replay, second: Replay) -> float | None:
     """Return how many times what the first one costs the second one does."""
     return second.cost / first.cost if first.cost else None
 

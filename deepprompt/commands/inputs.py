@@ -14,6 +14,7 @@ import shlex
 import sys
 import time
 
+from deepprompt.checks.segments import Segment, read_request
 from deepprompt.commands.options import own_bytes
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.prompt import Prompt
@@ -24,14 +25,26 @@ _BOM = "\ufeff"
 _LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
 
 
-def read_input(path: str) -> tuple[str, object]:
-    """Return a file's name for messages and what it holds, byte for byte: no line end is a matter of taste here."""
-    name = "standard input" if path == "-" else path
-    text = _text(path, name)
+def load_request(path: str) -> list[Segment]:
+    """Return the segments of the prompt or request in a file."""
+    return parse_request(read_text(path), name_of(path))
+
+
+def parse_request(text: str, name: str) -> list[Segment]:
+    """Return the segments of the prompt or request in a text."""
+    value = parse_input(text, name)
+    try:
+        return read_request(value)
+    except MessageError as error:
+        raise MessageError(f"{name}: {error}") from None
+
+
+def parse_input(text: str, name: str) -> object:
+    """Return what a text holds: JSON, if it is meant as that, or else the prompt itself."""
     begin = text.removeprefix(_BOM).lstrip()
     if begin.startswith(("{", "[")):
         try:
-            return name, json.loads(begin)
+            return json.loads(begin)
         except json.JSONDecodeError as error:
             if name.endswith(".json") or _LIKE_JSON.match(begin):
                 line = error.lineno + text.count("\n", 0, len(text) - len(begin))
@@ -40,10 +53,17 @@ def read_input(path: str) -> tuple[str, object]:
             raise MessageError(f"{name}: nested too deeply") from None
         except ValueError as error:  # a number of too many digits
             raise MessageError(f"{name}: not JSON: {error}") from None
-    return name, text
+    return text
 
 
-def _text(path: str, name: str) -> str:
+def name_of(path: str) -> str:
+    """Return what a file is called in messages."""
+    return "standard input" if path == "-" else path
+
+
+def read_text(path: str) -> str:
+    """Return a file's text, byte for byte: no line end and no byte order mark is a matter of taste here."""
+    name = name_of(path)
     data = own_bytes(path, name)
     if not data:
         raise SourceError(f"{name}: is empty")
@@ -65,7 +85,7 @@ def read_target(target: str, folder: str, timeout: float) -> object:
         raise SourceError(
             f"{target}: no such file; a prompt is a file, a function as module:function, or 'build' with its options"
         )
-    return read_input(path)[1]
+    return parse_input(read_text(path), name_of(target))
 
 
 def target_function(target: str, folder: str) -> Function | None:

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
-from deepprompt.checks.prefixes import OPTIONS
-from deepprompt.checks.segments import Segment, read_request
+from deepprompt.checks.segments import Segment
 from deepprompt.commands.options import own_text
-from deepprompt.errors import MessageError, ToolError
+from deepprompt.commands.rebuilding import ends_of, rebuild, segments_of
+from deepprompt.errors import MessageError, ToolError, UsageError
 from deepprompt.prompt import Pace, Part, Prompt
-from deepprompt.wire import TARGETS
 from deepprompt.wire.facts import Facts, Rules
-from deepprompt.wire.request import build_request
+from deepprompt.wire.recorded import Recorded, read_recorded
+from deepprompt.wire.usage import Usage, read_usage
 
 _EXPECTED = 'expected request bodies, a list of messages, {"messages": [...]} or a saved session'
 _OF_BODIES = ("body", "messages", "input", "contents")
-_SYSTEM = ("system", "developer")
-_ANSWERING = ("assistant", "model")
-_ANSWERS = ("function_call", "reasoning")
+# Where a record may have what its answer cost, beside its body.
+_ANSWERED = ("usage", "answer", "response")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +34,19 @@ class Transcript:
     """When each of them started, in seconds; none where the file does not say."""
     rebuilt: bool
     """Whether the requests were made again from the conversation."""
+    answers: Mapping[int, Recorded | Usage] = field(default_factory=dict)
+    """What was recorded of the answers, by the number of the request, from 0."""
 
 
 def read_transcript(path: str, provider: str, rules: Rules, facts: Facts) -> Transcript:
     """Return the requests in a file, or those that its conversation needs under a provider's rules."""
-    name = "standard input" if path == "-" else path
+    return parse_transcript(own_text(path), "standard input" if path == "-" else path, provider, rules, facts)
+
+
+def parse_transcript(text: str, name: str, provider: str, rules: Rules, facts: Facts) -> Transcript:
+    """Return the requests in a text."""
     try:
-        data = _parse(own_text(path), name)
+        data = parse_lines(text, name)
         try:
             return _transcript(name, data, provider, rules, facts)
         except (MessageError, ToolError) as error:
@@ -51,21 +56,25 @@ def read_transcript(path: str, provider: str, rules: Rules, facts: Facts) -> Tra
 
 
 def _transcript(name: str, data: Any, provider: str, rules: Rules, facts: Facts) -> Transcript:
+    answers: tuple[Recorded, ...] = ()
     if isinstance(data, Mapping) and "sha256" in data and "session" in data:
         prompt, messages = _session(data["session"])
+        answers = _recorded_answers(data["session"])
     elif isinstance(data, Mapping) and "messages" in data and "body" not in data:
         prompt, messages = _conversation(data)
     elif isinstance(data, list) and data and all(_is_message(item) for item in data):
         prompt, messages = Prompt(()), data
     else:
         return _recorded(name, data)
-    requests = _rebuilt(prompt, messages, provider, rules, facts)
+    requests = rebuild(prompt, messages, provider, rules, facts)
     if not requests:
         raise MessageError("no request in it: no message that could be answered")
-    return Transcript(name, tuple(requests), (), True)
+    sizes = {size: number for number, size in enumerate(ends_of(messages))}
+    found = {sizes[answer.messages]: answer for answer in answers if answer.messages in sizes}
+    return Transcript(name, tuple(requests), (), True, found)
 
 
-def _parse(text: str, name: str) -> Any:
+def parse_lines(text: str, name: str) -> Any:
     """Return JSON, or the values of JSON Lines as a list."""
     try:
         return json.loads(text)
@@ -100,27 +109,28 @@ def _recorded(name: str, data: Any) -> Transcript:
     items = data if isinstance(data, list) else [data]
     if not items:
         raise MessageError("no request in it: the list is empty")
-    requests, times = [], []
+    requests, times, answers = [], [], {}
     for number, item in enumerate(items, 1):
         try:
             body = item.get("body", item) if isinstance(item, Mapping) else item
             if _is_message(item) or not isinstance(body, Mapping):
                 raise MessageError(f"{_EXPECTED}, found {'a message' if _is_message(item) else type(body).__name__}")
-            requests.append(_segments(body))
+            requests.append(segments_of(body))
             times += [_time(item["at"])] if item.get("at") is not None else []
-        except MessageError as error:
+            if (usage := _usage(item)) is not None:
+                answers[number - 1] = usage
+        except (MessageError, UsageError) as error:
             raise MessageError(f"request {number}: {error}") from None
     if times and len(times) < len(items):
         missing = next(number for number, item in enumerate(items, 1) if item.get("at") is None)
         raise MessageError(f'request {missing} has no "at", and others have; give it to all of them, or to none')
-    return Transcript(name, tuple(requests), tuple(times), False)
+    return Transcript(name, tuple(requests), tuple(times), False, answers)
 
 
-def _segments(body: Mapping[str, Any]) -> list[Segment]:
-    """Return the segments of a body, with OpenAI's options of the cache, which are no part of a prefix."""
-    options = body.get(OPTIONS)
-    found = [Segment(OPTIONS, "setting", "", json.dumps(options))] if isinstance(options, Mapping) else []
-    return found + read_request(body)
+def _usage(item: Mapping[str, Any]) -> Usage | None:
+    """Return what a record says beside its body that the answer cost, None where it says nothing."""
+    told = next((item[name] for name in _ANSWERED if isinstance(item.get(name), Mapping)), None)
+    return read_usage(told) if told is not None and "body" in item else None
 
 
 def _time(at: object) -> float:
@@ -145,6 +155,14 @@ def _session(state: Any) -> tuple[Prompt, list[Any]]:
         raise MessageError(f"not a saved session, or damaged: {error!r:.80}") from None
 
 
+def _recorded_answers(state: Any) -> tuple[Recorded, ...]:
+    """Return what a saved session has recorded of its answers."""
+    try:
+        return tuple(read_recorded(row) for row in state.get("recorded", ()))
+    except (TypeError, ValueError, UsageError) as error:
+        raise MessageError(f"not a saved session, or damaged: {error!r:.80}") from None
+
+
 def _conversation(data: Mapping[str, Any]) -> tuple[Prompt, list[Any]]:
     """Return the system prompt with the tools, and the messages, of an object that has them."""
     messages, tools, system = data["messages"], data.get("tools") or [], data.get("system") or []
@@ -163,31 +181,3 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{type(value).__name__} in place of a text")
     return value
-
-
-def _rebuilt(prompt: Prompt, messages: list[Any], provider: str, rules: Rules, facts: Facts) -> list[Sequence[Segment]]:
-    """Return the requests that the answers of a conversation were given to, marked where the provider takes marks."""
-    for number, message in enumerate(messages):
-        if not isinstance(message, Mapping):
-            raise MessageError(f"messages[{number}]: expected an object, not {type(message).__name__}")
-    requests: list[Sequence[Segment]] = []
-    for end in _ends(messages):
-        if rules.marks and provider in TARGETS:
-            request = build_request(prompt, messages[:end], to=provider, model=rules.model, facts=facts)
-            requests.append(_segments(request.body))
-        else:
-            requests.append(read_request(replace(prompt, messages=tuple(messages[:end]))))
-    return requests
-
-
-def _ends(messages: Sequence[Mapping[str, Any]]) -> Iterator[int]:
-    """Yield how many messages each request had: all before an answer, and the last, which may have none yet."""
-    asked = answering = False
-    for number, message in enumerate(messages):
-        answers = message.get("role") in _ANSWERING or message.get("type") in _ANSWERS
-        if asked and answers and not answering:
-            yield number
-        asked = asked or (not answers and message.get("role") not in _SYSTEM)
-        answering = answers
-    if asked and not answering:
-        yield len(messages)

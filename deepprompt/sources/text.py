@@ -42,6 +42,11 @@ def _hidden(is_ascii: bool) -> re.Pattern[str]:
 
 
 @cache
+def _unshown() -> re.Pattern[str]:
+    return re.compile("|".join((*TAG_FLAGS, f"[{HIDDEN}{_SURROGATES}]")))
+
+
+@cache
 def _line_breaks() -> re.Pattern[str]:
     return re.compile("[\n\r\v\f\x85\u2028\u2029]+")
 
@@ -129,6 +134,21 @@ def reveal(text: str, source: str, notes: list[Note]) -> str:
 def drop_hidden(text: str) -> str:
     """Leave out hidden characters: for comparing names, never for text that is shown."""
     return _hidden(text.isascii()).sub("", text)
+
+
+def split_hidden(text: str) -> list[str | int]:
+    """Return a text as pieces: what can be shown as it is, and the code point of each character that cannot.
+
+    As in `reveal`, but that marks of direction are hidden as well, and lone surrogates.
+    """
+    pieces: list[str | int] = []
+    start = 0
+    for match in _unshown().finditer(text):
+        if not _is_ordinary(match.group(), text, match.start()):
+            pieces += [text[start : match.start()]] if start < match.start() else []
+            pieces.append(ord(match.group()))
+            start = match.end()
+    return [*pieces, text[start:]] if start < len(text) else pieces
 
 
 def _is_ordinary(character: str, text: str, start: int) -> bool:

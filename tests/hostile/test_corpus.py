@@ -6,8 +6,8 @@ import ast
 import re
 from pathlib import Path
 
-# The ids of each letter: files, encodings, invisible text, boundary and tags, includes, regular expressions, logs and
-# supply chain. Those of git and processes are counted beside their tests.
+# The ids of each letter: files, encodings, invisible text, boundary and tags, includes, regular expressions, logs, the
+# page and supply chain. Those of git and processes are counted beside their tests.
 CORPUS = {
     "F": "01 02 03 04 06 07 08 09 10 11 12 14 15 16 17 18 19 20 21 22 23 24 26 27 28 29 30 31 32",
     "E": "01 02 03 05 06 07 09 10",
@@ -16,6 +16,7 @@ CORPUS = {
     "I": "01 02 03 04 05 06 08 09 11 12 13 14",
     "R": "01 02 03 04 05 06",
     "L": "01 02 03 04 05 06 07 09 10",
+    "H": "01 02 03 05 06 07 08 10",
     "S": "01 02 03 04 05 06",
 }
 CASES = {f"{letter}{number}" for letter, numbers in CORPUS.items() for number in numbers.split()}
@@ -34,7 +35,7 @@ def named() -> dict[str, list[str]]:
 
 
 def test_every_case_has_its_test() -> None:
-    """Each of the 104 cases has a test of its name, and no test is named after a case that there is not."""
-    assert len(CASES) == 104
+    """Each of the 112 cases has a test of its name, and no test is named after a case that there is not."""
+    assert len(CASES) == 112
     found = {case for case in named() if case[0] in CORPUS}
     assert found == CASES

@@ -1,0 +1,173 @@
+"""What a prompt or a request is made of: its parts in order, each with its size, and sizes that add up.
+
+A row is one part, block or tool, its separators included, so the bytes of the rows are those of the whole. The tokens
+of a row are by how many the count grows with it: so they add up as well, though a token may have bytes of two parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from itertools import pairwise
+
+from deepprompt.checks.counters import ESTIMATE, Counter, size_of
+from deepprompt.checks.places import BOUNDARY, CONTEXT, INSTRUCTIONS, SKILLS, file_headers
+from deepprompt.checks.segments import BARE, Segment, read_request
+from deepprompt.prompt import BOUNDARY_PART, Pace
+
+# What the catalogue writes of a part: whose it is, its family, its version, and its file. A mere file is in none.
+_CATALOGUED = re.compile(r"(?!file:)(.+):([^/:]+)/(\d[^/:]*)/(.+)\.md")
+_BUNDLED = "deepprompt"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One part, block or tool of a whole."""
+
+    name: str
+    """The part's name, or its place in the request."""
+    kind: str
+    role: str
+    pace: Pace | None
+    """None where nobody says it."""
+    origin: str
+    version: str
+    """Such as `base@1.0.0`, for a part that has one."""
+    own: bool
+    """Whether a part of a catalogue is the user's own: an override, or another wording."""
+    start: int
+    """Where it begins, in bytes."""
+    bytes: int
+    tokens: int
+    share: float
+    """Its part of all tokens, from 0 to 1."""
+    sha256: str
+    mark: str | None
+    """The lifetime of the cache mark at its end, "" for the default one; None without a mark."""
+    changing: bool
+    """Whether it is the boundary or stands behind it, or is known to change with the turn."""
+    text: str = field(repr=False)
+
+    @property
+    def is_boundary(self) -> bool:
+        """Whether it is the boundary itself."""
+        return self.name == BOUNDARY_PART and self.kind == "system"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A prompt or a request, part by part. The bytes and the tokens of its rows are those of the whole, exactly."""
+
+    rows: tuple[Row, ...]
+    settings: tuple[tuple[str, str], ...]
+    """What a request says beside its text, such as its model."""
+    basis: str
+    """How the tokens were counted."""
+    exact: bool
+
+    @cached_property
+    def bytes(self) -> int:
+        """All bytes."""
+        return sum(row.bytes for row in self.rows)
+
+    @cached_property
+    def tokens(self) -> int:
+        """All tokens."""
+        return sum(row.tokens for row in self.rows)
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of all the texts, one after another, in hex."""
+        return _digest("".join([row.text for row in self.rows]))
+
+    @cached_property
+    def static(self) -> int:
+        """How many rows stand before the boundary, or before the first that changes with the turn."""
+        return next((number for number, row in enumerate(self.rows) if row.changing), len(self.rows))
+
+    def up_to(self, row: int) -> tuple[int, int]:
+        """Return how many bytes and how many tokens stand before a row."""
+        before = self.rows[:row]
+        return sum(one.bytes for one in before), sum(one.tokens for one in before)
+
+
+def explain(request: object, counter: Counter = ESTIMATE) -> Explanation:
+    """Return what a prompt or a request is made of. It is whatever `read_request` takes, or the segments of that."""
+    given = _segments(request)
+    settings = tuple((segment.place, segment.text) for segment in given if segment.kind == "setting")
+    segments = [segment for segment in given if segment.kind != "setting"]
+    if [(segment.place, segment.joins) for segment in segments] == [(BARE, True)]:
+        segments = list(_by_layout(segments[0]))
+    texts = [segment.text for segment in segments]
+    joined = [False, *(before.joins and segment.joins for before, segment in pairwise(segments))]
+    ends = counter.ends(texts, joined[: len(texts)])
+    total = ends[-1] if ends else 0
+    rows, start, before = [], 0, 0
+    for segment, end in zip(segments, ends, strict=True):
+        size, tokens = size_of(segment.text), end - before
+        rows.append(_row(segment, start, size, tokens, tokens / total if total else 0.0))
+        start, before = start + size, end
+    return Explanation(tuple(rows), settings, counter.basis, counter.exact)
+
+
+def _segments(request: object) -> list[Segment]:
+    if isinstance(request, Sequence) and not isinstance(request, str | bytes) and len(request) > 0:
+        found = [item for item in request if isinstance(item, Segment)]
+        if len(found) == len(request):
+            return found
+    return read_request(request)
+
+
+def _row(segment: Segment, start: int, size: int, tokens: int, share: float) -> Row:
+    match = _CATALOGUED.fullmatch(segment.origin)
+    return Row(
+        name=segment.place,
+        kind=segment.kind,
+        role=segment.role,
+        pace=segment.pace,
+        origin=segment.origin,
+        version=f"{match[2]}@{match[3]}" if match else "",
+        own=match is not None and match[1] != _BUNDLED,
+        start=start,
+        bytes=size,
+        tokens=tokens,
+        share=share,
+        sha256=_digest(segment.text),
+        mark=segment.mark,
+        changing=segment.changing,
+        text=segment.text,
+    )
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def _by_layout(whole: Segment) -> Iterator[Segment]:
+    """Yield a mere text in the sections that the builder lays a prompt out in, or whole where it has none of them."""
+    text = whole.text
+    cuts: dict[int, tuple[str, str, Pace | None, bool]] = {0: (BARE, "", None, False)}
+    boundary = text.find(BOUNDARY)
+    prefix = text if boundary < 0 else text[:boundary]
+    heading = prefix.find(INSTRUCTIONS)
+    skills = prefix.rfind(SKILLS, max(heading, 0))
+    if heading >= 0:
+        cuts[heading] = ("instructions", "", Pace.PROJECT, False)
+        for place, path in file_headers(prefix, heading, len(prefix) if skills < 0 else skills):
+            cuts[place] = (f"instructions {path}", f"file:{path}", Pace.PROJECT, False)
+    if skills >= 0:
+        cuts[skills] = ("skills", "", Pace.PROJECT, False)
+    if boundary >= 0:
+        cuts[boundary] = (BOUNDARY_PART, "", Pace.TURN, True)
+        for section in CONTEXT:
+            # The boundary ends with the newline that the first heading begins with.
+            if (place := text.find(section, boundary + len(BOUNDARY) - 1)) >= 0:
+                cuts[max(place, boundary + len(BOUNDARY))] = (section.strip("\n# ").lower(), "", Pace.TURN, True)
+    places = sorted(cuts)
+    for place, end in zip(places, [*places[1:], len(text)], strict=True):
+        if place < end or len(places) == 1:
+            name, origin, pace, changing = cuts[place]
+            yield replace(whole, place=name, text=text[place:end], origin=origin, changing=changing, pace=pace)

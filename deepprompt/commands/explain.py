@@ -1,0 +1,142 @@
+"""`deepprompt explain`: the parts of a prompt in order, where each comes from, and sizes that add up to the whole."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+
+from deepprompt.checks.explain import Explanation, Row, explain
+from deepprompt.commands import counting
+from deepprompt.commands.options import given, working_folder
+from deepprompt.commands.output import write, write_json
+from deepprompt.commands.inputs import built, load_request
+from deepprompt.prompt import Pace
+from deepprompt.sources.text import one_line, reveal
+
+_HEADS = ("part", "pace", "bytes", "tokens", "share", "sha256", "origin")
+_TO_THE_RIGHT = (2, 3, 4)
+_LEAST = 12
+_COLOURS = {Pace.RELEASE: "34", Pace.PROJECT: "32", Pace.SESSION: "33", Pace.TURN: "31"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `explain`."""
+    parser.epilog = (
+        "PROMPT is a file: the text of a prompt, what build --json printed, a saved session, or the JSON of a recorded "
+        "request of any provider. - is standard input. Without one, it is the prompt of the folder as 'deepprompt "
+        "build' makes it. The tokens of a part are by how many the count grows with it, so that they add up."
+    )
+    parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=given, help="what to explain")
+    parser.add_argument(
+        "--cwd", metavar="DIR", type=given, default=os.curdir, help="the folder, where no PROMPT is given"
+    )
+    counting.add_options(parser)
+    parser.add_argument("--json", action="store_true", help="the same as JSON, with whole hashes")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the parts, what lies between them, and the whole."""
+    if options.prompt:
+        segments = load_request(options.prompt)
+        found = explain(segments, counting.counter(options, counting.model_of(segments)))
+    else:
+        found = explain(built(["--cwd", working_folder(options)]), counting.counter(options))
+    if options.json:
+        write_json(_report(found))
+    else:
+        write("".join(f"{line}\n" for line in _table(found)))
+    return 0
+
+
+def _report(found: Explanation) -> dict[str, object]:
+    bytes_before, tokens_before = found.up_to(found.static)
+    return {
+        "bytes": found.bytes,
+        "tokens": found.tokens,
+        "sha256": found.sha256,
+        "prefix_bytes": bytes_before,
+        "prefix_tokens": tokens_before,
+        "counted": found.basis,
+        "exact": found.exact,
+        "settings": dict(found.settings),
+        "parts": [
+            {
+                "name": row.name,
+                "kind": row.kind,
+                "role": row.role,
+                "pace": _pace(row),
+                "origin": row.origin,
+                "version": row.version,
+                "override": row.own,
+                "start": row.start,
+                "bytes": row.bytes,
+                "tokens": row.tokens,
+                "share": round(row.share, 6),
+                "sha256": row.sha256,
+                "mark": row.mark,
+                "static": number < found.static,
+            }
+            for number, row in enumerate(found.rows)
+        ],
+    }
+
+
+def _pace(row: Row) -> str | None:
+    return None if row.pace is None else row.pace.name.lower()
+
+
+def _table(found: Explanation) -> Iterator[str]:
+    """Yield the lines of the table. On a terminal they are as wide as it is, and paces have colours."""
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    whole = ("whole", "", f"{found.bytes:,}", f"{found.tokens:,}", "100.0%" if found.tokens else "", found.sha256[:12])
+    rows = [_HEADS, *map(_cells, found.rows), (*whole, "")]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if terminal:
+        _fit(widths, shutil.get_terminal_size().columns)
+    lines = [_line(row, widths) for row in rows]
+    yield lines[0].rstrip()
+    tokens = 0
+    for number, (row, line) in enumerate(zip(found.rows, lines[1:-1], strict=True)):
+        if number == found.static and number:
+            yield f"-- static prefix up to here: {tokens:,} tokens --"
+        tokens += row.tokens
+        yield f"\x1b[{_COLOURS[row.pace]}m{line}\x1b[0m" if colour and row.pace is not None else line.rstrip()
+        if row.mark is not None:
+            yield f"-- cache mark{f' for {_plain(row.mark)}' if row.mark else ''}: {tokens:,} tokens up to here --"
+    yield lines[-1].rstrip()
+    yield ""
+    yield f"tokens: {_plain(found.basis)}"
+    for name, value in found.settings:
+        yield _plain(f"{name}: {value[:80]}")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    origin = f"{row.origin} (override)" if row.own else row.origin
+    name = row.name if row.kind == "system" else f"{row.name} ({row.kind})"
+    sizes = (f"{row.bytes:,}", f"{row.tokens:,}", f"{row.share:.1%}")
+    return _plain(name), _pace(row) or "-", *sizes, row.sha256[:12], _plain(origin)
+
+
+def _plain(text: str) -> str:
+    """Return a text with nothing in it that a terminal would obey."""
+    return one_line(reveal(text, "", []), "", []).replace("\t", " ")
+
+
+def _fit(widths: list[int], columns: int) -> None:
+    """Make the columns of texts as narrow as the terminal wants, the origin first."""
+    for column in (len(widths) - 1, 0):
+        over = sum(widths) + 2 * (len(widths) - 1) - columns
+        widths[column] -= max(0, min(over, widths[column] - _LEAST))
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    shown = []
+    for number, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        if len(cell) > width:  # what is at the end of a path tells more than its beginning
+            cell = f"…{cell[len(cell) - width + 1 :]}"
+        shown.append(cell.rjust(width) if number in _TO_THE_RIGHT else cell.ljust(width))
+    return "  ".join(shown)

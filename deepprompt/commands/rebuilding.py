@@ -1,0 +1,103 @@
+"""The requests that a conversation was made of, made again: each as it would be sent, in time for what is new in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from deepprompt.checks.blocks import as_json
+from deepprompt.checks.prefixes import OPTIONS
+from deepprompt.checks.segments import Segment, read_request
+from deepprompt.errors import MessageError
+from deepprompt.prompt import Prompt
+from deepprompt.wire import TARGETS
+from deepprompt.wire.facts import Facts, Rules
+from deepprompt.wire.growing import GrowingRequest
+from deepprompt.wire.request import build_request
+
+_SYSTEM = ("system", "developer")
+_ANSWERING = ("assistant", "model")
+_ANSWERS = ("function_call", "reasoning")
+_LISTS = ("messages", "input", "contents")
+_MARKED = re.compile('"(?:cache_control|prompt_cache_breakpoint|cachePoint)"')
+_INDEX = re.compile(r"\[(\d+)\]")
+
+
+def rebuild(
+    prompt: Prompt, messages: Sequence[Any], provider: str, rules: Rules, facts: Facts
+) -> list[Sequence[Segment]]:
+    """Return the requests that the answers of a conversation were given to, marked where the provider takes marks."""
+    for number, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            raise MessageError(f"messages[{number}]: expected an object, not {type(message).__name__}")
+    ends = list(ends_of(messages))
+    if not rules.marks or provider not in TARGETS:
+        whole = _Reader()
+        return [whole.read({"messages": messages[:end]}, replace(prompt, messages=())) for end in ends]
+    if _MARKED.search(as_json(messages)):  # a caller's own marks are kept, and count against those that are placed
+        model = rules.model
+        return [segments_of(build_request(prompt, messages[:end], to=provider, model=model, facts=facts).body)
+                for end in ends]  # fmt: skip
+    growing, reader = GrowingRequest(prompt, to=provider, model=rules.model, facts=facts), _Reader()
+    requests: list[Sequence[Segment]] = []
+    for before, end in pairwise([0, *ends]):
+        growing.extend(messages[growing.size : end])
+        requests.append(reader.read(growing.request(sent=before).body))
+    return requests
+
+
+def segments_of(body: Mapping[str, Any]) -> list[Segment]:
+    """Return the segments of a body, with OpenAI's options of the cache, which are no part of a prefix."""
+    options = body.get(OPTIONS)
+    found = [Segment(OPTIONS, "setting", "", json.dumps(options))] if isinstance(options, Mapping) else []
+    return found + read_request(body)
+
+
+class _Reader:
+    """Reads bodies that share their messages, each message once."""
+
+    def __init__(self) -> None:
+        self._messages: list[Any] = []
+        self._read: list[list[Segment]] = []
+        """The segments of each message."""
+
+    def read(self, body: Mapping[str, Any], prompt: Prompt | None = None) -> list[Segment]:
+        """Return the segments of a body, or of a prompt with the messages of one."""
+        key = next(key for key in _LISTS if key in body)
+        messages = body[key]
+        pairs = enumerate(zip(self._messages, messages, strict=False))
+        shared = next(
+            (number for number, (old, new) in pairs if old is not new), min(len(self._messages), len(messages))
+        )
+        rest = messages[shared:]
+        if prompt is not None:
+            found = read_request(replace(prompt, messages=tuple(rest)))
+        else:
+            found = segments_of({**body, key: rest})
+        start = next((n for n, segment in enumerate(found) if segment.place.startswith(f"{key}[")), len(found))
+        self._messages = [*messages]
+        del self._read[shared:]
+        self._read += [[] for _ in rest]
+        for segment in found[start:]:
+            index = _INDEX.search(segment.place)
+            number = shared + int(index[1] if index else 0)
+            place = _INDEX.sub(f"[{number}]", segment.place, count=1)
+            self._read[number].append(replace(segment, place=place))
+        return [*found[:start], *(segment for message in self._read for segment in message)]
+
+
+def ends_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    """Yield how many messages each request had: all before an answer, and the last, which may have none yet."""
+    asked = answering = False
+    for number, message in enumerate(messages):
+        answers = message.get("role") in _ANSWERING or message.get("type") in _ANSWERS
+        if asked and answers and not answering:
+            yield number
+        asked = asked or (not answers and message.get("role") not in _SYSTEM)
+        answering = answers
+    if asked and not answering:
+        yield len(messages)

@@ -1,0 +1,74 @@
+/* Two prompts: where they part first, and what became of each part. */
+function lineOf([what, same, rest]) {
+  const pre = make("pre", { "+": "plus", "-": "minus", gap: "gap" }[what] || "");
+  pre.dir = "ltr";
+  pre.append(what === "gap" ? "\u22ef " : (what || " ") + " ", ...nodes(same));
+  if (rest === undefined) return pre;
+  /* From the mark on the line is another one. */
+  if (plain(rest)) pre.append(make("mark", "", ...nodes(rest)));
+  else pre.append(make("mark", "", "\u23ce"));
+  return pre;
+}
+
+function changeOf(view, change) {
+  const [old, now] = [view.sides[0].rows[change.old], view.sides[1].rows[change.new]];
+  const row = now || old;
+  const sizes = old && now && old.tokens !== now.tokens ? number(old.tokens) + " \u2192 " + number(now.tokens) + " tokens" : plural(row.tokens, "token");
+  const said = [sizes];
+  if (change.status === "changed") said.push("first differs in line " + number(change.line) + ", byte " + number(change.byte) + " of the part");
+  if (change.moved) said.push("moved");
+  const box = make("details", paceClass(row),
+    make("summary", "", make("span", "badge " + change.status, change.status), " ", isolated(row.name),
+      make("span", "soft", said.join(" \u00b7 ")), plain(row.origin) ? make("span", "soft", isolated(row.origin)) : null));
+  let filled = false;
+  const fill = () => {
+    if (filled) return;
+    filled = true;
+    if (change.lines) box.append(make("div", "lines", ...change.lines.map(lineOf)));
+    else if (change.text !== undefined) box.append(make("div", "lines", ...preformatted(change.text)));
+    else box.append(make("div", "soft", change.status === "moved" ? "The same text stands elsewhere." : "The same text."));
+  };
+  box.addEventListener("toggle", fill);
+  window.addEventListener("beforeprint", () => { if (change.status !== "same") { fill(); box.open = true; } });
+  return { box, open: () => { fill(); box.open = true; }, change,
+    searched: [row.name, row.origin, change.status].map(plain).join("\n").toLowerCase() };
+}
+
+function showDifference(page, view) {
+  const [old, now] = view.sides;
+  document.title = plain(view.title[0]) + " and " + plain(view.title[1]) + " \u2013 deepprompt inspect";
+  const count = (status) => view.pairs.filter((one) => one.status === status).length;
+  page.append(make("h1", "", isolated(view.title[0]), " \u2192 ", isolated(view.title[1])),
+    figures([[number(old.tokens) + " \u2192 " + number(now.tokens), "tokens"], [number(old.bytes) + " \u2192 " + number(now.bytes), "bytes"],
+      [number(count("changed")), "changed"], [number(count("added")), "added"], [number(count("removed")), "removed"],
+      [number(count("moved")), "moved"], [number(count("same")), "the same"]]),
+    make("p", "soft", "Tokens are ", isolated(now.basis), "."),
+    make("h2", "", "Where they part"),
+    view.cause ? causeOf(view.cause) : make("div", "cause fine",
+      "The second begins with all of the first: " + plural(view.totals[0], "token") + " can be read, "
+      + number(view.totals[1] - view.totals[0]) + " are new (estimated)."),
+    make("h2", "", "Their tokens"), stripOf(old.rows), stripOf(now.rows), make("h2", "", "Part by part"));
+  const changes = view.pairs.map((change) => changeOf(view, change));
+  const field = make("input"), same = make("input"), shown = make("span", "soft");
+  field.type = "search"; field.id = "find"; field.placeholder = "Find parts by name, origin or status ( / )";
+  field.setAttribute("aria-label", "Find parts by name, origin or status");
+  same.type = "checkbox";
+  same.checked = changes.length < 12;
+  shown.setAttribute("role", "status");
+  const filter = () => {
+    let fitting = 0;
+    for (const one of changes) {
+      const fits = (same.checked || one.change.status !== "same") && one.searched.includes(field.value.toLowerCase());
+      one.box.hidden = !fits;
+      fitting += fits ? 1 : 0;
+    }
+    shown.textContent = number(fitting) + " of " + plural(changes.length, "part");
+  };
+  field.addEventListener("input", filter);
+  same.addEventListener("change", filter);
+  filter();
+  page.append(make("div", "search", field, make("label", "", same, " show what is the same"), shown),
+    ...changes.map((one) => one.box));
+  const first = changes.find((one) => one.change.status === "changed") || changes.find((one) => one.change.status !== "same");
+  if (first) first.open();
+}

@@ -1,0 +1,110 @@
+"use strict";
+/* How anything gets onto the page: elements are made one by one, and what comes from a prompt becomes a text node.
+   A text is a string, or a list in which a number stands for a hidden character, which is drawn by its code. */
+const SVG = "http://www.w3.org/2000/svg";
+const PACES = ["release", "project", "session", "turn", ""];
+const format = new Intl.NumberFormat("en");
+const number = (value) => format.format(value);
+const percent = (share) => (share * 100).toFixed(1) + "%";
+const plural = (count, word) => number(count) + " " + word + (count === 1 ? "" : "s");
+const paceClass = (row) => (PACES.includes(row.pace) && row.pace) || "none";
+
+function make(tag, names, ...children) {
+  const element = document.createElement(tag);
+  if (names) element.className = names;
+  for (const child of children) if (child !== null && child !== undefined) element.append(child);
+  return element;
+}
+
+function draw(tag, attributes, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+const codeOf = (point) => "\u27e8U+" + point.toString(16).toUpperCase().padStart(4, "0") + "\u27e9";
+
+/* The nodes of a text, hidden characters drawn. */
+function nodes(text) {
+  if (typeof text === "string") return [document.createTextNode(text)];
+  return text.map((piece) =>
+    typeof piece === "string" ? document.createTextNode(piece) : make("span", "hidden", codeOf(piece)));
+}
+
+/* A short text on its own: whatever direction it has, it turns nothing around it. */
+const isolated = (text) => make("bdi", "", ...nodes(text));
+
+/* A text as one string, for titles and for searching. */
+const plain = (text) =>
+  typeof text === "string" ? text : text.map((piece) => (typeof piece === "string" ? piece : codeOf(piece))).join("");
+
+/* A long text as blocks of some lines each: the browser lays out only those that are seen. */
+const BLOCK = 12000;
+function* blocks(text) {
+  let block = [], size = 0;
+  for (const piece of typeof text === "string" ? [text] : text) {
+    if (typeof piece === "number") { block.push(piece); size += 8; continue; }
+    let start = 0;
+    while (piece.length - start + size > BLOCK) {
+      let end = piece.lastIndexOf("\n", start + BLOCK - size);
+      if (end < start) end = start + Math.max(BLOCK - size, 1);
+      /* no half of a pair of surrogates */
+      if (/[\ud800-\udbff]/.test(piece[end - 1] || "") && piece[end] !== "\n") end += 1;
+      block.push(piece.slice(start, end));
+      yield block;
+      block = []; size = 0;
+      start = piece[end] === "\n" ? end + 1 : end;
+    }
+    if (start < piece.length) { block.push(piece.slice(start)); size += piece.length - start; }
+  }
+  yield block;
+}
+
+function preformatted(text) {
+  return Array.from(blocks(text), (block) => {
+    const pre = make("pre", "", ...nodes(block));
+    pre.dir = "ltr";
+    return pre;
+  });
+}
+
+const figures = (pairs) =>
+  make("ul", "figures", ...pairs.map(([value, name]) => make("li", "", make("b", "", value), make("span", "", name))));
+
+const pair = (name, ...values) => [make("dt", "", name), make("dd", "", ...values)];
+
+/* Where a place is, as an editor takes it. */
+function placeOf(cause) {
+  const place = make("span", "", isolated(cause.place));
+  const source = plain(cause.source);
+  if (source && !plain(cause.place).includes(source)) place.append(", ", isolated(cause.source));
+  if (cause.line) place.append(", line " + number(cause.line));
+  place.append(", byte " + number(cause.offset));
+  return place;
+}
+
+function causeOf(cause) {
+  const ended = (text) => (typeof text === "string" ? [text] : text).map((piece) => (typeof piece === "string" ? piece.replaceAll("\n", "\u23ce") : piece));
+  const quoted = (text) => (plain(text) ? preformatted(ended(text))[0] : make("span", "soft", "(nothing)"));
+  return make("div", "cause",
+    make("b", "", cause.kind), ": " + cause.why,
+    make("dl", "",
+      ...pair("where", placeOf(cause)), ...pair("was", quoted(cause.old)), ...pair("is", quoted(cause.new)),
+      ...pair("kept", plural(cause.kept, "token") + " at most (estimated)"),
+      ...pair("lost", plural(cause.lost, "token") + ", " + number(cause.repeated) + " of them sent before")),
+    cause.changing ? make("p", "soft", "This is the turn's context, which may change; what is to be cached stands before it.") : null);
+}
+
+/* Up, Down, Home and End go through the buttons of a list. */
+function arrows(list, choose) {
+  list.addEventListener("keydown", (event) => {
+    const all = Array.from(list.querySelectorAll("button")).filter((button) => !button.hidden);
+    const at = all.indexOf(document.activeElement);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    if (to === undefined || !all[to]) return;
+    event.preventDefault();
+    all[to].focus();
+    if (choose) choose(all[to]);
+  });
+}

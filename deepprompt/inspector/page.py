@@ -1,0 +1,64 @@
+"""The page itself: one file with its style, its script and its data inside, safe to open whatever the data say.
+
+Nothing that comes from a prompt is ever written as HTML. All of it is in one block of JSON, escaped here and nowhere
+else, and the script puts it into text nodes. The content security policy names the hash of that one script and that
+one style, so nothing else on the page runs or loads, and the page can reach no network.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from deepprompt.sources.text import split_hidden
+
+STYLES = ("page.css",)
+SCRIPTS = ("draw.js", "prompt.js", "difference.js", "timeline.js", "start.js")
+
+# In JSON these can only stand inside strings. `<` could end the block or begin a comment; line separators and lone
+# surrogates cannot be written everywhere.
+_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+
+
+def text_of(text: str) -> str | list[str | int]:
+    """Return a text from a prompt as the page takes it: with a number in place of each hidden character."""
+    pieces = split_hidden(text)
+    if len(pieces) == 1 and isinstance(pieces[0], str):
+        return pieces[0]
+    return pieces or ""
+
+
+def render(view: Mapping[str, object]) -> str:
+    """Return the page that shows a view."""
+    style, script = _joined(STYLES), _joined(SCRIPTS)
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    places = {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": _island(view)}
+    # One pass: what is put in is not searched for places again.
+    return re.sub(r"\{\{([A-Z]+)\}\}", lambda place: places[place[1]], _file("page.html"))
+
+
+def _island(view: Mapping[str, object]) -> str:
+    """Return the data as JSON that stays data: nothing in it can end the block that it stands in."""
+    text = json.dumps(view, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _file(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8").replace("\r\n", "\n")
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    return "\n" + "".join(map(_file, names))

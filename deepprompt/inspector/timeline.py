@@ -1,0 +1,121 @@
+"""What the page shows of a session, a transcript or a log: turn by turn what was read, written and paid in full.
+
+The charges are those of the simulated cache, beside them what was recorded, where it was. Why a request could not be
+read from what the one before it left is found by comparing the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from deepprompt.checks.blame import Blame, blame
+from deepprompt.checks.counters import size_of
+from deepprompt.checks.explain import Explanation
+from deepprompt.checks.segments import Segment
+from deepprompt.inspector.page import text_of
+from deepprompt.inspector.views import View, cause_of, prompt_view
+
+if TYPE_CHECKING:
+    from deepprompt.checks.cache import Charge, Simulation
+    from deepprompt.wire.usage import Usage
+
+_FINE = ("hit", "cold start", "")
+# Of what a request shares with the one before it, some is behind the last mark. So much of it read is no miss.
+_ENOUGH = 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was recorded of an answer: its usage, and the verdict on it, "" where there is none."""
+
+    usage: Usage
+    kind: str = ""
+    detail: str = ""
+
+
+def timeline_view(
+    title: str,
+    requests: Sequence[Sequence[Segment]],
+    result: Simulation,
+    last: Explanation,
+    *,
+    times: Sequence[float] = (),
+    answers: Mapping[int, Answer] | None = None,
+    assumed: Sequence[str] = (),
+    labels: Sequence[str] = (),
+) -> View:
+    """Return a conversation. `last` is its last request, whose text is shown; `labels` say what each turn was."""
+    answers = answers or {}
+    causes = [None, *(_cause(before, after) for before, after in pairwise(requests))]
+    turns = []
+    for number, (charge, cause) in enumerate(zip(result.charges, causes, strict=True)):
+        turn = _turn(number, charge, cause, _kept(result, requests, number, cause), answers.get(number))
+        turn |= {"at": times[number]} if times else {}
+        turns.append(turn | ({"label": text_of(labels[number])} if labels else {}))
+    rules = result.rules
+    return {
+        "kind": "session",
+        "title": text_of(title),
+        "provider": text_of(rules.provider),
+        "model": text_of(rules.model),
+        "facts": text_of(rules.as_of),
+        "turns": turns,
+        "input": result.total,
+        "read": result.read,
+        "read_share": result.read_share,
+        "price": result.price if rules.caching != "automatic" or rules.read_price != 1.0 else None,
+        "recorded": len(answers),
+        "assumed": [text_of(sentence) for sentence in assumed],
+        "last": prompt_view(last, "the last request"),
+    }
+
+
+def _turn(number: int, charge: Charge, cause: Blame | None, kept: int, answer: Answer | None) -> View:
+    unread = number > 0 and bool(charge.why) and charge.read < _ENOUGH * kept
+    missed = cause is not None or unread or (answer is not None and answer.kind not in _FINE)
+    turn: View = {
+        "read": charge.read,
+        "written": sum(charge.written.values()),
+        "full": charge.full,
+        "why": text_of(charge.why),
+        "kept": kept,
+        "miss": missed,
+        "cause": None if cause is None else cause_of(cause),
+    }
+    if answer is not None:
+        usage = answer.usage
+        turn["recorded"] = {
+            "read": usage.cached_read,
+            "written": usage.written,
+            "full": usage.uncached,
+            "kind": text_of(answer.kind),
+            "detail": text_of(answer.detail),
+        }
+    return turn
+
+
+def _kept(result: Simulation, requests: Sequence[Sequence[Segment]], number: int, cause: Blame | None) -> int:
+    """Return how many tokens of a request begin like the one before it, counted as the simulation does."""
+    if number == 0:
+        return 0
+    before, now = result.charges[number - 1].total, result.charges[number].total
+    if cause is None:
+        return min(before, now)
+    size = sum(size_of(segment.text) for segment in requests[number] if segment.kind != "setting")
+    return min(now, now * cause.offset // size) if size else 0
+
+
+def _cause(before: Sequence[Segment], after: Sequence[Segment]) -> Blame | None:
+    """Return why a request does not begin with the one before it; most do, and that is seen without a comparison."""
+    if len(before) <= len(after) and all(map(_same, before, after)):
+        return None
+    return blame(list(before), list(after))
+
+
+def _same(one: Segment, two: Any) -> bool:
+    return (one.kind, one.role, one.text) == (two.kind, two.role, two.text) and (
+        one.kind != "setting" or one.place == two.place
+    )

@@ -1,0 +1,192 @@
+"""What the page shows of one prompt or request, and of two: plain values for its JSON, made of what `checks` found.
+
+Every text that comes from a prompt goes through `text_of`; sizes and hashes are plain.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from deepprompt.checks.blame import Blame
+from deepprompt.checks.changes import shared_start
+from deepprompt.checks.counters import size_of
+from deepprompt.checks.explain import Explanation, Row
+from deepprompt.inspector.page import text_of
+from deepprompt.prompt import Note
+
+View = dict[str, Any]
+
+# A difference of more lines than these takes long to find; then what changed is shown as one block.
+_MOST_LINES = 4_000
+_AROUND = 3
+
+
+def prompt_view(found: Explanation, title: str, notes: Iterable[Note] = ()) -> View:
+    """Return one prompt, with its text."""
+    shown = [{**_row(row), "text": text_of(row.text)} for row in found.rows]
+    return {"kind": "prompt", "title": text_of(title), "rows": shown, "notes": _notes(notes), **_whole(found)}
+
+
+def difference_view(
+    old: Explanation, new: Explanation, titles: tuple[str, str], found: Blame | None, totals: tuple[int, int]
+) -> View:
+    """Return two prompts, part by part, and the first place where they part."""
+    return {
+        "kind": "difference",
+        "title": [text_of(title) for title in titles],
+        "sides": [{"rows": [_row(row) for row in side.rows], **_whole(side)} for side in (old, new)],
+        "pairs": [_pair(old, new, *pair) for pair in _pairs(old.rows, new.rows)],
+        "cause": None if found is None else cause_of(found),
+        "totals": list(totals),
+    }
+
+
+def cause_of(found: Blame) -> View:
+    """Return why a request is not read from what the one before it left."""
+    return {
+        "kind": found.kind,
+        "why": found.why,
+        "place": text_of(found.place),
+        "source": text_of(found.source),
+        "line": found.line,
+        "offset": found.offset,
+        "old": text_of(found.old),
+        "new": text_of(found.new),
+        "kept": found.kept,
+        "lost": found.lost,
+        "repeated": found.repeated,
+        "changing": found.changing,
+    }
+
+
+def _whole(found: Explanation) -> View:
+    return {
+        "bytes": found.bytes,
+        "tokens": found.tokens,
+        "sha256": found.sha256,
+        "static": found.static,
+        "basis": text_of(found.basis),
+        "exact": found.exact,
+        "settings": [[text_of(name), text_of(value)] for name, value in found.settings],
+    }
+
+
+def _notes(notes: Iterable[Note]) -> list[Any]:
+    return [text_of(str(note)) for note in notes]
+
+
+def _row(row: Row) -> View:
+    return {
+        "name": text_of(row.name),
+        "kind": text_of(row.kind),
+        "role": text_of(row.role),
+        "pace": "" if row.pace is None else row.pace.name.lower(),
+        "origin": text_of(row.origin),
+        "version": text_of(row.version),
+        "own": row.own,
+        "start": row.start,
+        "bytes": row.bytes,
+        "tokens": row.tokens,
+        "share": round(row.share, 6),
+        "sha256": row.sha256,
+        "mark": None if row.mark is None else text_of(row.mark),
+    }
+
+
+def _pairs(olds: Sequence[Row], news: Sequence[Row]) -> list[tuple[int | None, int | None, bool]]:
+    """Return which row became which, in the order of the new ones; what is gone stands where it was."""
+    was, now = _keys(olds), _keys(news)
+    stays = set(now)
+    in_order = {
+        (block.a + step, block.b + step)
+        for block in difflib.SequenceMatcher(None, was, now, autojunk=False).get_matching_blocks()
+        for step in range(block.size)
+    }
+    places = {key: number for number, key in enumerate(was)}
+    pairs: list[tuple[int | None, int | None, bool]] = []
+    shown = 0
+    for number, key in enumerate(now):
+        before = places.get(key)
+        if before is not None and (before, number) in in_order:
+            gone = [old for old in range(shown, before) if was[old] not in stays]
+            pairs += [(old, None, False) for old in gone]
+            shown = before + 1
+        pairs.append((before, number, before is not None and (before, number) not in in_order))
+    pairs += [(old, None, False) for old in range(shown, len(was)) if was[old] not in stays]
+    return pairs
+
+
+def _keys(rows: Sequence[Row]) -> list[tuple[str, str, int]]:
+    """Return what tells rows apart: kind, name, and the how-many-eth of that name it is."""
+    counts: dict[tuple[str, str], int] = {}
+    keys = []
+    for row in rows:
+        key = (row.kind, row.name)
+        counts[key] = counts.get(key, 0) + 1
+        keys.append((*key, counts[key]))
+    return keys
+
+
+def _pair(old: Explanation, new: Explanation, before: int | None, after: int | None, moved: bool) -> View:
+    pair: View = {"old": before, "new": after}
+    if before is None or after is None:
+        row = new.rows[after] if after is not None else old.rows[before or 0]
+        return {**pair, "status": "added" if before is None else "removed", "text": text_of(row.text)}
+    was, now = old.rows[before], new.rows[after]
+    if was.text == now.text:
+        return {**pair, "status": "moved" if moved else "same"}
+    at, byte = _first_difference(was.text, now.text)
+    pair |= {"status": "changed", "moved": moved, "byte": byte, "line": was.text.count("\n", 0, at) + 1}
+    return {**pair, "lines": _lines(was.text, now.text)}
+
+
+def _first_difference(old: str, new: str) -> tuple[int, int]:
+    """Return the first place where two texts differ, in characters and in bytes: two characters may begin alike."""
+    at = shared_start(old, new)
+    pair = [text[at : at + 1].encode(errors="surrogatepass") for text in (old, new)]
+    return at, size_of(old[:at]) + next((n for n, (a, b) in enumerate(zip(*pair, strict=False)) if a != b), 0)
+
+
+def _lines(before: str, after: str) -> list[list[Any]]:
+    """Return the changed lines with a few around them: what became of each, its text, and where it first differs."""
+    olds, news = before.split("\n"), after.split("\n")
+    if len(olds) + len(news) > _MOST_LINES:
+        return _one_block(olds, news)
+    found: list[list[Any]] = []
+    for group in difflib.SequenceMatcher(None, olds, news, autojunk=False).get_grouped_opcodes(_AROUND):
+        found += [["gap", ""]] if found else []
+        for what, i1, i2, j1, j2 in group:
+            if what == "equal":
+                found += [["", text_of(line)] for line in olds[i1:i2]]
+            else:
+                found += _changed(olds[i1:i2], news[j1:j2])
+    return found
+
+
+def _changed(olds: Sequence[str], news: Sequence[str]) -> list[list[Any]]:
+    """Return lines that became others; where one stands for one, each is cut where they first differ."""
+    ats = [shared_start(old, new) for old, new in zip(olds, news, strict=False)]
+    found: list[list[Any]] = []
+    for sign, lines in (("-", olds), ("+", news)):
+        for number, line in enumerate(lines):
+            at = ats[number] if number < len(ats) else 0
+            found.append([sign, text_of(line[:at]), text_of(line[at:])])
+    return found
+
+
+def _one_block(olds: Sequence[str], news: Sequence[str]) -> list[list[Any]]:
+    """Return the first lines that changed of a long text, and how many of its lines are the same at both ends."""
+    most = min(len(olds), len(news))
+    start = next((number for number in range(most) if olds[number] != news[number]), most)
+    end = 0
+    while end < most - start and olds[-1 - end] == news[-1 - end]:
+        end += 1
+    found: list[list[Any]] = [["gap", f"{start:,} lines are the same"]]
+    found += [["", text_of(line)] for line in olds[max(start - _AROUND, 0) : start]]
+    was, now = olds[start : len(olds) - end], news[start : len(news) - end]
+    found += _changed(was[:200], now[:200])
+    if max(len(was), len(now)) > 200:
+        found.append(["gap", f"{len(was) - 200:,} and {len(now) - 200:,} more lines are not shown"])
+    return [*found, ["gap", f"{end:,} lines are the same"]]
