@@ -48,7 +48,11 @@ def test_every_command_of_the_table_runs(
     talk = '[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]'
     for name in ("talk.json", "before.json", "after.json"):
         (tmp_path / name).write_text(talk)
+    (tmp_path / "AGENTS.md").write_text("Run the tests with make test.\n")
+    (tmp_path / "app.py").write_text("def prompt():\n    return 'You are careful.'\n")
+    (tmp_path / "pyproject.toml").write_text('[tool.deepprompt.prompts]\nmain = "app:prompt"\n')
     monkeypatch.chdir(tmp_path)
+    assert main(["lock"]) == 0
     assert main(line.split()) == 0
     assert any(capsysbinary.readouterr())
 

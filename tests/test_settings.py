@@ -105,7 +105,7 @@ WRONG = {
         "[tool.deepprompt.lint]\nselect = ['E1']",
         "select: no rule 'E1'; 'deepprompt lint --rules' lists them",
     ),
-    "no move": ("[tool.deepprompt.perturb]\nskip = ['frob']", "skip: no move 'frob'; there are: again, clock"),
+    "no move": ("[tool.deepprompt.perturb]\nskip = ['frob']", "skip: no move 'frob' to skip; there are: clock"),
     "no model": ("[tool.deepprompt]\nmodels = ['gpt-6']", "models: 'gpt-6' is not written as PROVIDER/MODEL"),
     "no time": ("[tool.deepprompt]\ntimeout = 0", "timeout: expected a number above 0, found 0"),
     "no number": ("[tool.deepprompt]\ntimeout = true", "timeout: expected a number, found True"),

@@ -38,6 +38,8 @@ MOVES = {
 """Every kind of move, with what it moves."""
 
 _MINUTE, _DAY, _NOON = 60, 86_400, 43_200
+_MINUTE_LATER = "a minute later"
+_OF_SESSION = ("time zone", "locale", "folder", "home", "user", "host", "temp")
 # A set of two texts has either order for half of all seeds: eight of them leave one set in 256 unnoticed.
 _SEEDS = range(1, 9)
 _MOST_LINKS = 1_000
@@ -57,6 +59,11 @@ class Move:
     """What is done between two calls in these surroundings, where it is these two that are compared."""
     skipped: str = ""
     """Why it is not made, where it cannot be."""
+
+    @property
+    def of_session(self) -> bool:
+        """Whether it moves the machine, the folder or the day: what is declared to change with these may."""
+        return self.kind in _OF_SESSION or (self.kind == "clock" and self.said != _MINUTE_LATER)
 
 
 def starting_point(folder: str) -> Surroundings:
@@ -95,7 +102,7 @@ def _plain_moves(start: Surroundings, private: str) -> Iterator[tuple[str, str, 
 
     yield "again", "nothing, in another process", start
     # A call that takes longer as well: what is measured with this clock moves too.
-    yield "clock", "a minute later", replace(start, clock=start.clock + _MINUTE, tick=17 * start.tick)
+    yield "clock", _MINUTE_LATER, replace(start, clock=start.clock + _MINUTE, tick=17 * start.tick)
     yield "clock", "a day later", replace(start, clock=start.clock + _DAY)
     yield "clock", "over midnight", replace(start, clock=start.clock + _NOON + 1)
     zone = _other_zone()

@@ -2,7 +2,7 @@
 
 The function is called again and again, each time in a fresh process and with one thing moved (`checks.moves`). A byte
 of the static prefix that moves with it is a finding, named by what was moved, the part and the first difference. What
-moves behind the prefix is only told: it may.
+moves behind the prefix is only told: it may. So may a part of pace SESSION with the machine, the folder and the day.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, replace
 
 from deepprompt.checks.blame import Blame, blame
@@ -21,6 +22,7 @@ from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.segments import BARE, Segment
 from deepprompt.checks.static import split_static
 from deepprompt.errors import CallError, MessageError, SourceError
+from deepprompt.prompt import Pace, Prompt
 from deepprompt.sources.function import Function, Surroundings, call_function, find_function
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import one_line, reveal
@@ -87,7 +89,7 @@ class Stability:
         for part, kinds in behind.items():
             # What is never the same twice moves with everything, and that says nothing.
             lines.append(
-                f"  behind it, {_shown(part)} moved with: {', '.join(kinds[:1] if _ALWAYS in kinds else kinds)}"
+                f"  as it may, {_shown(part)} moved with: {', '.join(kinds[:1] if _ALWAYS in kinds else kinds)}"
             )
         skipped: dict[str, list[str]] = {}
         for outcome in self.outcomes:
@@ -175,6 +177,8 @@ class _Caller:
             sides = self.call(move.function, move.surroundings)
         except CallError as error:
             return Outcome(move.kind, move.said, failed=_without_name(error, move.function))
+        if move.of_session:
+            base, sides = base.without_session(), sides.without_session()
         moved = _first_difference(base.static, sides.static)
         return Outcome(move.kind, move.said, moved, changing=base.parts_that_differ(sides))
 
@@ -189,8 +193,17 @@ class _Sides:
     def __init__(self, value: object, boundary: str) -> None:
         self.boundary = boundary
         self.static, self.changing = split_static(value, boundary)
+        parts = value.static_parts if isinstance(value, Prompt) else ()
+        self.session = frozenset(part.name for part in parts if part.pace is Pace.SESSION)
         self.is_cut = bool(self.changing) or [segment.place for segment in self.static] != [BARE]
         self.size = sum(len(s.text.encode(errors="surrogatepass")) for s in self.static if s.kind != "setting")
+
+    def without_session(self) -> _Sides:
+        """Return the sides with the parts that are declared to change with the session on the changing one."""
+        sides = copy(self)
+        sides.static = [segment for segment in self.static if segment.place not in self.session]
+        sides.changing = [segment for segment in self.static if segment.place in self.session] + self.changing
+        return sides
 
     @property
     def advice(self) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from deepprompt.checks.explain import Explanation, Row, explain
 from deepprompt.commands import counting
+from deepprompt.commands.inputs import built, load_request
 from deepprompt.commands.options import given, working_folder
 from deepprompt.commands.output import write, write_json
-from deepprompt.commands.inputs import built, load_request
 from deepprompt.prompt import Pace
 from deepprompt.sources.text import one_line, reveal
 

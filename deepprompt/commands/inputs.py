@@ -111,7 +111,7 @@ def built(arguments: list[str]) -> Prompt:
         """A parser that raises what is wrong with the options."""
 
         def error(self, message: str) -> None:  # type: ignore[override]
-            raise SourceError(f"build: {message}")
+            raise SourceError(message)
 
     parser = Parser(prog="deepprompt build", allow_abbrev=False)
     build.configure(parser)
@@ -119,5 +119,5 @@ def built(arguments: list[str]) -> Prompt:
     options = parser.parse_args(arguments)
     for name in ("to", "json", "out"):
         if getattr(options, name):
-            raise SourceError(f"build: --{name} is for the command; here it is the prompt that counts")
+            raise SourceError(f"--{name} is for the command; here it is the prompt that counts")
     return build.compose(options, [])

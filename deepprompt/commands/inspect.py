@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from deepprompt.commands import counting
 from deepprompt.commands.cache import read_gap
+from deepprompt.commands.inputs import built, name_of, parse_request, read_text
 from deepprompt.commands.options import given, working_folder
 from deepprompt.commands.output import say
-from deepprompt.commands.inputs import built, name_of, parse_request, read_text
 from deepprompt.errors import MessageError, SourceError
 
 if TYPE_CHECKING:

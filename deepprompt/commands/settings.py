@@ -104,8 +104,9 @@ def _model(text: str, table: _Table) -> tuple[str, str]:
 
 
 def _move(kind: str) -> str:
-    if kind not in MOVES:
-        raise SourceError(f"no move {kind!r}; there are: {', '.join(MOVES)}")
+    others = [move for move in MOVES if move != "again"]
+    if kind not in others:
+        raise SourceError(f"no move {kind!r} to skip; there are: {', '.join(others)}")
     return kind
 
 

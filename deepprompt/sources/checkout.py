@@ -81,7 +81,7 @@ def use_crlf(copy: str, folder: str) -> None:
             path = os.path.join(root, name)
             if os.path.islink(path) or not os.path.isfile(path):
                 continue
-            if chosen and os.path.relpath(path, copy) not in chosen:
+            if chosen is not None and os.path.relpath(path, copy) not in chosen:
                 continue
             with suppress(OSError):
                 with open(path, "rb") as file:
@@ -93,15 +93,17 @@ def use_crlf(copy: str, folder: str) -> None:
                     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def _converted_by_git(folder: str) -> frozenset[str]:
-    """Return the files whose line ends git may change, none where nothing is known of them."""
+def _converted_by_git(folder: str) -> frozenset[str] | None:
+    """Return the files whose line ends git may change, None where there is no repository to say it."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command = ["git", "-C", folder, "ls-files", "-z", "--eol", "--cached", "--others", "--exclude-standard"]
     try:
         run = subprocess.run(command, capture_output=True, timeout=30, check=False, env=environment)
     except (OSError, subprocess.TimeoutExpired):
-        return frozenset()
-    rows = [row.partition("\t") for row in os.fsdecode(run.stdout).split("\0") if row and run.returncode == 0]
+        return None
+    if run.returncode:
+        return None
+    rows = [row.partition("\t") for row in os.fsdecode(run.stdout).split("\0") if row]
     # Of each its line ends in the index and the work tree, then what .gitattributes say of it.
     return frozenset(
         os.path.normpath(path) for said, _, path in rows if "attr/-text" not in said and "eol=lf" not in said

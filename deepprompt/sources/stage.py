@@ -185,6 +185,10 @@ def _name_host(host: str) -> None:
     if hasattr(os, "uname"):
         real_uname = os.uname
         os.uname = lambda: os.uname_result((real_uname()[0], host, *real_uname()[2:]))
+    if "platform" in sys.modules:  # what is loaded at Python's start may have asked already
+        platform: Any = sys.modules["platform"]
+        platform._uname_cache = None
+        platform._platform_cache.clear()
 
 
 def _name_user(user: str) -> None:
@@ -292,8 +296,7 @@ def _from_file(module: str, file: str) -> object:
     while os.path.isfile(os.path.join(root, "__init__.py")):  # in a package, so that it may import from it
         root, package = os.path.split(root)
         name = f"{package}.{name}"
-    if root not in sys.path:
-        sys.path.insert(len(sys.path) if module else 0, root)
+    sys.path.insert(len(sys.path) if module else 0, root)
     for known in dict.fromkeys((module or name, name)):
         if known in sys.modules:  # somebody else's
             continue

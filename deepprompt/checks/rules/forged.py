@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from deepprompt.checks.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.checks.rules.secret import Lines
+from deepprompt.checks.rules.secret import Lines, excerpt
 from deepprompt.checks.segments import Segment
 from deepprompt.prompt import Note
 from deepprompt.sources.instructions import WHITELIST
@@ -70,24 +70,34 @@ _TYPE = re.compile(rf"(?<=\w)<(?={_SPEAKER}(?:\[\]|[?,|<>& ]))")
 _COMPONENT = re.compile(rf"<(?={_SPEAKER}(?: [^<>/\n]{{0,200}}+)?/>)")
 _PLACEHOLDER = re.compile(
     r"(?<=[/\\@=\"'`])<(?=(?:user|tool|function)>)"
-    r"|<(?=(?:user|tool|function)(?:>[/\\@]| (?:name|id|email|input|query)>))"
+    r"|<(?=(?:user|tool|function)(?:>[/\\@]| (?:name|id|email|input|query)>)|function [\w.<>]{1,80} at 0x)"
 )
 _CLOSED = re.compile(r"</\s{0,9}(?:system|developer|assistant|user|tool|function|human)\b", re.IGNORECASE)
 
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
     """Yield what is hidden or forged in any text of a subject: one finding a rule and place, with its count."""
-    real = not is_instruction_file(subject)  # in a rendered prompt the boundary stands once, in a file never
+    real = True  # in a rendered prompt the boundary stands once
+    before = Segment("", "", "", "")
     for segment in subject.segments:
         text = plain(segment)
-        if real and segment.role == "system" and (match := REAL_BOUNDARY.search(text)):
-            text, real = _blanked(text, match.start(), match.end()), False
-        if subject.is_file:  # which is read without it
-            text = " " + text[1:] if text.startswith("\ufeff") else text
+        if is_instruction_file(subject, segment):
+            if segment.changing:  # it was cut at what it took for the boundary, which is in neither piece
+                line = before.text.count("\n") + 2 if before.place == segment.place else 2
+                yield Finding("DP303", "a boundary in an instruction file", subject.name, segment.place, line, 1)
+        elif real and segment.role == "system":
+            # A text that was cut there has it no more; of a prompt it is a part of its own.
+            match = None if segment.changing and text.strip() != _LINE else REAL_BOUNDARY.search(text)
+            if match:
+                text = text[: match.start()] + " " * len(match[0]) + text[match.end() :]
+            real = not match and not segment.changing
+        if subject.is_file and text.startswith("\ufeff"):  # a file is read without it
+            text = " " + text[1:]
         found = [*_hidden(text), *_forged(text)]
         lines = Lines(segment.text if found else "")
         for code, offset, message in found:
             yield Finding(code, message, subject.name, segment.place, *lines.at(offset))
+        before = segment
 
 
 def plain(segment: Segment) -> str:
@@ -98,10 +108,10 @@ def plain(segment: Segment) -> str:
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)).ljust(6) if found[1] else _ESCAPED[found[2]], text)
 
 
-def is_instruction_file(subject: Subject) -> bool:
-    """Whether a subject is a file that the builder takes for instructions."""
-    name = subject.name.replace("\\", "/")
-    return subject.is_file and any(f"/{name}".endswith(f"/{known}") for known in WHITELIST)
+def is_instruction_file(subject: Subject, segment: Segment) -> bool:
+    """Whether a segment is a file, or a piece of one, that the builder takes for instructions."""
+    name = f"/{segment.place}".replace("\\", "/")
+    return subject.is_file and name.endswith(tuple(f"/{known}" for known in WHITELIST))
 
 
 def _hidden(text: str) -> Iterator[tuple[str, int, str]]:
@@ -132,15 +142,12 @@ def _forged(text: str) -> Iterator[tuple[str, int, str]]:
             text = pattern.sub(" ", text)
     escape_roles(text, "", notes)
     for note in notes:
-        at = note.offset or 0
-        shown = re.match(r"<[^<>\n]{0,20}>?", text[at:].replace("\uff1c", "<", 1)[:24])
-        what = f", the first '{shown[0]}'" if shown and shown[0].isprintable() else ""
-        yield "DP304", at, _counted(note.count, "look-alike") + f" of a special token or a speaker's tag{what}"
+        start = note.offset or 0
+        tag = re.match(r".[^<>\n]{0,240}>?", text[start : start + 242])
+        what = f"look-alike{'s' if note.count > 1 else ''} of a special token or a speaker's tag"
+        first = f", {'the first ' if note.count > 1 else ''}{excerpt(tag[0])}" if tag else ""
+        yield "DP304", start, f"{note.count if note.count > 1 else 'a'} {what}{first}"
 
 
 def _counted(count: int, what: str) -> str:
     return f"a {what}" if count == 1 else f"{count} {what}s"
-
-
-def _blanked(text: str, start: int, end: int) -> str:
-    return text[:start] + " " * (end - start) + text[end:]

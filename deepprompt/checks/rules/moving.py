@@ -83,13 +83,13 @@ _MOMENT = (
 )
 # Between what announces a time and the time: signs, and words that say nothing else.
 _LINK = (
-    r"(?:\([^()\n]{0,40}\)|[ \t*_`\"'’:：=|>(\[,，]|(?:is|and|time|date|day|now|today|utc|gmt|local|in|the|iso|unix"
-    r"|epoch|der|den|le|el|est|es|è|é|on|at|it)(?!\w)|[是は은는に]){1,16}+"
+    r"(?:\((?!\d)[^()\n]{0,40}\)|[ \t*_`\"'’:：=|>(\[,，]|(?:is|and|time|date|day|now|today|utc|gmt|local|in|the|iso"
+    r"|unix|epoch|der|den|le|el|est|es|è|é|on|at|it)(?!\w)|[是は은는に]){1,16}+"
 )
 _NOW = (
     r"(?<!\w)(?:current(?:ly)?[ _-]?(?:(?:local|utc|system|server)[ _-]?)?(?:date[ _/-]?(?:and[ _])?(?:time)?"
-    r"|time(?:stamp)?|day|year|month|weekday)|(?:today|now)['’]?s (?:date|day|time)|today(?= is\b|[:=>]|,? \(?\d)"
-    r"|date today|time now|now(?= is\b|[:=>])|(?:it is|it['’]s|the time is|the date is) (?:now|currently)"
+    r"|time(?:stamp)?|day|year|month|weekday)|(?:today|now)['’]?s (?:date|day|time)|today(?= is\b| ?[:=>]|,? \(?\d)"
+    r"|date today|time now|now(?= is\b| ?[:=>])|(?:it is|it['’]s|the time is|the date is) (?:now|currently)"
     r"|(?:server|system) time(?= is|[:=])"
     r"|heute ist|(?:aktuelle[sn]?|heutiges) (?:datum|uhrzeit|zeit)|date (?:du jour|actuelle)|heure actuelle|nous sommes"
     r"|fecha(?: y hora)? actual|hora actual|hoy es|data(?: e hora)? atual|hora atual|hoje é|oggi è|сегодня"

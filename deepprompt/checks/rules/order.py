@@ -49,7 +49,8 @@ _UNORDERED = re.compile(
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
     """Yield what stands too early, and what was printed in no order."""
-    yield from _segments(subject)
+    if not subject.is_file:  # the files of a folder need not follow each other in any prompt
+        yield from _segments(subject)
     for slow in slow_texts(subject):
         lines = Lines(slow.segment.text)
         for start, end in _early(slow):

@@ -31,6 +31,7 @@ _LONGEST = 60
 
 # How far a key goes: to the next blank or quote; a private key goes over lines.
 _TOKEN = re.compile(r"[^\s\"'`<>]{1,4096}+")
+_ADDRESS = re.compile(r"[^\s/@]{1,520}+@?[^\s\"'`<>]{0,80}+")
 _PRIVATE = re.compile(r"-----BEGIN [A-Z ]{0,30}KEY-----[A-Za-z0-9+/=\s]*+(?:-----END [A-Z ]{0,30}KEY-----)?")
 _FILLER = re.compile(
     r"x{4,}|\*{3}|\.{3}|…|0{6}|1234567|abc123|abcdef|example|sample|dummy|fake|placeholder|redacted|change|your|insert|test[-_]?key"
@@ -85,7 +86,7 @@ def keys(text: str) -> Iterator[Key]:
     redact(text, "", notes)
     for note in notes:
         start = note.offset or 0
-        pattern = _PRIVATE if note.detail.startswith("private") else _TOKEN
+        pattern = _PRIVATE if note.detail.startswith("private") else _ADDRESS if "address" in note.detail else _TOKEN
         match = pattern.match(text, start)
         end = match.end() if match else start
         yield Key(note.detail, start, end, _is_example(note.detail, text[start:end]))

@@ -11,7 +11,7 @@ from deepprompt.checks.changes import shared_start
 from deepprompt.checks.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.rules.forged import is_instruction_file, plain
 from deepprompt.checks.rules.secret import Lines, excerpt
-from deepprompt.checks.rules.slow import without_code
+from deepprompt.checks.rules.slow import without_code, without_keys
 from deepprompt.checks.segments import Segment
 from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.sources.instructions import WHITELIST
@@ -56,8 +56,10 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
 
 
 def _size(subject: Subject, part: Segment, limits: Limits) -> Iterator[Finding]:
-    # The pieces of a template are often nothing but the line ends between two includes: those are its layout.
-    if not part.text or (is_blank(part.text) and not part.joins) or (subject.is_file and is_blank(part.text)):
+    # A piece of a template may be nothing but the line ends between two includes, which are layout; nor need anything
+    # follow the boundary.
+    layout = part.changing or (part.joins and part.text and not subject.is_file and len(subject.segments) > 1)
+    if is_blank(part.text) and not layout:
         yield Finding("DP401", "an empty part", subject.name, part.place)
     # Of a whole prompt that came as one text the parts are its sections.
     whole = part.kind == "tool" or subject.is_file or (part.joins and len(subject.segments) > 1)
@@ -72,7 +74,7 @@ def _size(subject: Subject, part: Segment, limits: Limits) -> Iterator[Finding]:
 
 def _cut(subject: Subject, part: Segment, limits: Limits) -> Iterator[Finding]:
     size = len(part.text.encode(errors="surrogatepass"))
-    if is_instruction_file(subject) and size > limits.instruction_bytes:
+    if is_instruction_file(subject, part) and size > limits.instruction_bytes:
         message = f"{size:,} bytes, of which the first {limits.instruction_bytes:,} are read"
         yield Finding("DP404", message, subject.name, part.place)
     elif part.origin.endswith(WHITELIST) and part.text.rstrip().endswith(TRUNCATION_MARKER):
@@ -123,7 +125,7 @@ class _Stream:
         pieces: list[str] = []
         size = 0
         for number, part in enumerate(parts):
-            told = _FORM.sub(lambda found: " " * len(found[0]), without_code(plain(part)))
+            told = _FORM.sub(lambda found: " " * len(found[0]), without_code(without_keys(plain(part))))
             for word in re.finditer(r"\S+", told):
                 self._starts.append(size)
                 self._origins.append((number, word.start()))

@@ -56,7 +56,7 @@ def slow_texts(subject: Subject) -> Iterator[SlowText]:
         text = plain(segment)
         boundary = REAL_BOUNDARY.search(text)
         text = text[: boundary.start()] if boundary else text
-        text = _blank(text, [(key.start, key.end) for key in keys(text)])
+        text = without_keys(text)
         told = _blank(text, [*_fenced(text, languages=True), *_examples(text)])
         shown = [found.span() for found in _INLINE.finditer(told) if _OWN_LABEL.search(found[2])]
         shown += [found.span() for block in _fenced(told) for found in _LOG.finditer(told, *block)]
@@ -66,6 +66,11 @@ def slow_texts(subject: Subject) -> Iterator[SlowText]:
         yield SlowText(segment, text, told, prose)
         if boundary:
             return
+
+
+def without_keys(text: str) -> str:
+    """Return a text with blanks in place of its keys, so that no message quotes one."""
+    return _blank(text, [(key.start, key.end) for key in keys(text)])
 
 
 def without_code(text: str) -> str:
