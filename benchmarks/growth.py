@@ -22,11 +22,16 @@ Work = Callable[[], object]
 def rows(settings: Settings) -> Iterator[Row]:
     """Measure parts, messages and skills."""
     runs = 3 if settings.quick else 7
-    most = 1 if settings.quick else 10
     yield from _grown("parts", {count: _parts(count) for count in (1, 10, 100, 1_000)}, runs * 3)
-    yield from _grown("messages", {count: _messages(count) for count in (100, 1_000, 10_000 * most)}, 3)
+    yield from _grown(
+        "messages",
+        {count: _messages(count) for count in (100, 1_000, 10_000, 100_000)[: 2 if settings.quick else 4]},
+        3,
+    )
     with tempfile.TemporaryDirectory() as folder:
-        works = {count: _skills(Path(folder), count) for count in (10, 100, 1_000 * most)}
+        works = {
+            count: _skills(Path(folder), count) for count in (10, 100, 1_000, 10_000)[: 2 if settings.quick else 4]
+        }
         yield from _grown("skills", works, 3)
 
 
