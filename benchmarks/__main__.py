@@ -26,13 +26,18 @@ MODULES = {
     "growth": "how cost grows with parts, messages and skills",
 }
 
+HEAD = "\n{0}: {1}\n" + f"{'':60}{'ours':>9} {'limit':>9} {'ratio':>9} {'target':>7}"
+MARKDOWN_HEAD = "\n{0}\n\n| what | ours | limit | ratio | target | | rivals |\n|---|--:|--:|--:|--:|---|---|"
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure what was asked for, and print it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", metavar="NAME", action="append", choices=MODULES, help=", ".join(MODULES))
     parser.add_argument("--quick", action="store_true", help="few rounds and small inputs: to see that it runs")
-    parser.add_argument("--json", action="store_true", help="the table as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the table as JSON")
+    form.add_argument("--markdown", action="store_true", help="the table as docs/performance.md has it")
     parser.add_argument(
         "--python", default="", metavar="PATH", help="the Python of an environment with the installed wheel"
     )
@@ -48,17 +53,29 @@ def main(arguments: list[str] | None = None) -> int:
         if options.json:
             report[name] = [dataclasses.asdict(row) | {"verdict": row.verdict} for row in rows]
         else:
-            print(f"\n{name}: {MODULES[name]}\n{'':60}{'ours':>9} {'limit':>9} {'ratio':>9} {'target':>7}")
+            print(MARKDOWN_HEAD.format(MODULES[name]) if options.markdown else HEAD.format(name, MODULES[name]))
             for row in rows:
-                print(_line(row), flush=True)
+                print(_markdown_line(row) if options.markdown else _line(row), flush=True)
     if options.json:
         print(json.dumps({"machine": machine, "rivals": versions(), "rows": report}, indent=2, ensure_ascii=False))
     return 0
 
 
+def _figures(row: Row) -> tuple[str, str]:
+    """Return ratio and target, in percent where the row has that."""
+    if row.unit == "%":
+        return f"{row.ratio:.2%}", "" if row.target is None else f"{row.target:.0%}"
+    return f"{row.ratio:.3g} {row.unit}", "" if row.target is None else f"{row.target:g} {row.unit}"
+
+
+def _markdown_line(row: Row) -> str:
+    ratio, target = _figures(row)
+    rivals = ", ".join(f"{rival} {theirs:.3g} x" for rival, theirs in row.rivals.items())
+    return f"| {row.name} | {row.ours} | {row.limit} | {ratio} | {target} | {row.verdict} | {rivals} |"
+
+
 def _line(row: Row) -> str:
-    ratio = f"{row.ratio:.1%}" if row.unit == "%" else f"{row.ratio:.3g} {row.unit}"
-    target = "" if row.target is None else f"{row.target:.0%}" if row.unit == "%" else f"{row.target:g} {row.unit}"
+    ratio, target = _figures(row)
     line = f"{row.name:<60}{row.ours:>9} {row.limit:>9} {ratio:>9} {target:>7} {row.verdict}"
     line += "".join(f"\n{'  ' + rival:<80}{theirs:>8.3g} x" for rival, theirs in row.rivals.items())
     return line + (f"\n  ({row.note})" if row.note else "")

@@ -1353,13 +1353,3 @@ def wait_for_a_hanging_git(temporary: Path, process: subprocess.Popen[str]) -> s
         calm = calm + 1 if len(os.listdir(temporary)) == 1 and children else 0
     assert calm == 5
     return ""
-
-
-def test_commits_can_be_left_out(repository: Path) -> None:
-    """Without `commits` git is not asked for them, and that is no reason for a note; the next snapshot has them."""
-    git_module._last = None
-    without = read_git(repository, commits=False)
-    assert (without.recent_commits, without.notes) == ((), ())
-
-    assert read_git(repository).recent_commits == plain_commits(repository)
-    assert read_git(repository, commits=False).recent_commits == ()

@@ -859,3 +859,36 @@ def test_excludes_without_a_pattern_are_left_out(repository: Path, text: bytes, 
     assert [name for name, _ in state.files] == ["HEAD"] + ["info/exclude"] * kept
     with private_git_dir(found(repository), state) as folder:
         assert os.path.isdir(f"{folder}/info") == kept
+
+
+def without_a_place(monkeypatch: pytest.MonkeyPatch, memory: Path) -> None:
+    """Name no place for temporary files, and another folder for the one in memory."""
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(repository_module, "_MEMORY", str(memory))
+
+
+def test_private_folder_lies_in_memory(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no place is named it is the one in memory; it is ours alone, and nothing is left there."""
+    (tmp_path / "memory").mkdir()
+    without_a_place(monkeypatch, tmp_path / "memory")
+
+    with private_git_dir(found(repository), read_state(found(repository))) as folder:
+        assert os.path.dirname(folder) == str(tmp_path / "memory")
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+    assert os.listdir(tmp_path / "memory") == []
+
+
+@pytest.mark.parametrize("memory", ["missing", "full"])
+def test_memory_that_has_no_room(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: str
+) -> None:
+    """Where there is no such place, or hardly room in it, the private folder lies where it always did."""
+    (tmp_path / "full").mkdir()
+    without_a_place(monkeypatch, tmp_path / memory)
+    if memory == "full":
+        monkeypatch.setattr(repository_module, "_free", lambda _: 1 << 20)
+
+    with private_git_dir(found(repository), read_state(found(repository))) as folder:
+        assert os.path.dirname(folder) == os.path.realpath("/tmp")
+    assert read_git(repository).status == ""

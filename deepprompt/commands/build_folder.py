@@ -96,7 +96,7 @@ def _project(cwd: str, options: argparse.Namespace) -> tuple[ProjectContext, tup
         return project, ()
     from deepprompt.sources.git import read_git
 
-    git = read_git(cwd, root=options.root, commits=False)
+    git = read_git(cwd, root=options.root)
     project = dataclasses.replace(project, active_branch=git.active_branch, git_status=git.status, git_diff=git.diff)
     return project, git.notes
 

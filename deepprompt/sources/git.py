@@ -85,16 +85,11 @@ _last: _Remembered | None = None
 
 
 def read_git(
-    cwd: str | os.PathLike[str],
-    timeout: float = 2.0,
-    root: str | os.PathLike[str] | None = None,
-    *,
-    commits: bool = True,
+    cwd: str | os.PathLike[str], timeout: float = 2.0, root: str | os.PathLike[str] | None = None
 ) -> GitSnapshot:
     """Return what git says about `cwd`, within `timeout` seconds for all of it.
 
-    A repository is looked for in `cwd` and above it, but no higher than `root`, where one is given. Without `commits`
-    git is not asked for the last ones.
+    A repository is looked for in `cwd` and above it, but no higher than `root`, where one is given.
     """
     deadline = time.monotonic() + timeout
     cwd = os.fspath(cwd)
@@ -106,7 +101,7 @@ def read_git(
         repository = find_repository(cwd, root)
         if repository is None:
             return GitSnapshot()
-        return _snapshot(repository, os.path.realpath(cwd), deadline, commits)
+        return _snapshot(repository, os.path.realpath(cwd), deadline)
     except (SourceError, OSError) as error:
         reason = from_system(str(error)[:_MOST_TAMED], "git", [])
         reason = one_line(_tamed(reason, "git", []), "git", [])
@@ -123,7 +118,7 @@ def _may_be_folder(path: str) -> bool:
         return error.errno != errno.ELOOP
 
 
-def _snapshot(repository: Repository, cwd: str, deadline: float, commits: bool) -> GitSnapshot:
+def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
     global _last
     git = _find_git(outside=repository.top)
     state = read_state(repository, deadline)
@@ -133,7 +128,7 @@ def _snapshot(repository: Repository, cwd: str, deadline: float, commits: bool) 
     commands: dict[str, tuple[str, ...]] = {"status": _STATUS, "unstaged diff": _DIFF}
     if not known.nothing_staged:
         commands["staged diff"] = (*_DIFF, "--cached")
-    if commits and known.commits is None and repository.commit:
+    if known.commits is None and repository.commit:
         commands["commits"] = _LOG
     with signals_wait() as interrupted, private_git_dir(repository, state, deadline) as folder:
         environment = _environment(repository, git, folder)
@@ -172,7 +167,7 @@ def _snapshot(repository: Repository, cwd: str, deadline: float, commits: bool) 
         status=status_text,
         diff=diff_text,
         active_branch=_branch_text(repository, notes),
-        recent_commits=_commit_lines(known.commits if commits else None, notes),
+        recent_commits=_commit_lines(known.commits, notes),
         notes=tuple(notes),
     )
 

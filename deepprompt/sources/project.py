@@ -113,11 +113,12 @@ def _diff_section(text: str, notes: list[Note]) -> str:
 
 
 def _kept(known: dict[object, str], key: object, section: str, found: list[Note], notes: list[Note]) -> str:
-    """Return a section, and remember it if nothing was found in it; a full memory starts anew."""
+    """Return a section, and remember it if nothing was found in it; a full memory forgets its older half."""
     notes += found
     if not found and len(section) <= _MOST_KEPT:
         if len(known) >= _MOST_KNOWN:
-            known.clear()
+            for old in list(known)[: _MOST_KNOWN // 2]:
+                known.pop(old, None)  # another thread may have done so
         known[key] = section
     return section
 

@@ -29,6 +29,7 @@ _MOST_PACKED_REFS = 1 << 26
 _MOST_SYMBOLIC = 5
 _MOST_REPLACED = 5
 _MOST_LINKS = 1 << 16
+_MEMORY = "/dev/shm"  # open to all users with the same care as /tmp: who did not make a folder cannot enter or move it
 
 _HASH = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 _REF = re.compile(rb"ref: (refs/[!-\x7e\x80-\xff]{1,4000})\n?")  # no blanks, no control characters, a path
@@ -305,7 +306,8 @@ def _shared_index(git_dir: str, index: bytes, deadline: float) -> list[tuple[str
 @contextmanager
 def private_git_dir(repository: Repository, state: State, deadline: float = math.inf) -> Iterator[str]:
     """Make the folder that git gets as its GIT_DIR, and remove it at the end."""
-    folder = _make_private_folder(outside=repository.top)
+    size = len(state.index.data if state.index else b"") + sum(len(data) for _, data in state.files)
+    folder = _make_private_folder(outside=repository.top, size=size)
     try:
         for name in ("refs", "objects"):
             os.mkdir(os.path.join(folder, name))
@@ -323,9 +325,14 @@ def private_git_dir(repository: Repository, state: State, deadline: float = math
         _remove(folder)
 
 
-def _make_private_folder(outside: str) -> str:
-    """Make an empty folder that only we may enter, outside the work tree, where it would show up as untracked."""
-    places = [os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", "/var/tmp"]
+def _make_private_folder(outside: str, size: int = 0) -> str:
+    """Make an empty folder that only we may enter, outside the work tree, where it would show up as untracked.
+
+    Where the user names no place, it lies in memory, if that has room for `size` bytes many times over: to remove a
+    folder from a busy disk can take longer than all that git does.
+    """
+    places = [os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")]
+    places += [*([_MEMORY] if _free(_MEMORY) > 8 * size + _MOST_SMALL else []), "/tmp", "/var/tmp"]
     for place in places:
         real = os.path.realpath(place) if os.path.isabs(place) else ""
         if real and not (real + os.sep).startswith(outside.rstrip(os.sep) + os.sep):
@@ -336,6 +343,15 @@ def _make_private_folder(outside: str) -> str:
                 continue
             return folder
     raise SourceError("no folder for temporary files outside the repository; set TMPDIR")
+
+
+def _free(place: str) -> int:
+    """Return how many bytes may still be written to a place; none where there is no such place."""
+    try:
+        status = os.statvfs(place)
+    except (OSError, AttributeError):  # not there, or Windows
+        return 0
+    return status.f_bavail * status.f_frsize
 
 
 def _write(folder: str, name: str, data: bytes, deadline: float) -> str:
