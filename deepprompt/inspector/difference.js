@@ -17,7 +17,7 @@ function changeOf(view, change) {
   const said = [sizes];
   if (change.status === "changed") said.push("first differs in line " + number(change.line) + ", byte " + number(change.byte) + " of the part");
   if (change.moved) said.push("moved");
-  const box = make("details", paceClass(row),
+  const box = make("details", groupOf(row),
     make("summary", "", make("span", "badge " + change.status, change.status), " ", isolated(row.name),
       make("span", "soft", said.join(" \u00b7 ")), plain(row.origin) ? make("span", "soft", isolated(row.origin)) : null));
   let filled = false;
@@ -53,7 +53,7 @@ function showDifference(page, view) {
   field.type = "search"; field.id = "find"; field.placeholder = "Find parts by name, origin or status ( / )";
   field.setAttribute("aria-label", "Find parts by name, origin or status");
   same.type = "checkbox";
-  same.checked = changes.length < 12;
+  same.checked = changes.every((one) => one.change.status === "same");
   shown.setAttribute("role", "status");
   const filter = () => {
     let fitting = 0;

@@ -2,12 +2,13 @@
 /* How anything gets onto the page: elements are made one by one, and what comes from a prompt becomes a text node.
    A text is a string, or a list in which a number stands for a hidden character, which is drawn by its code. */
 const SVG = "http://www.w3.org/2000/svg";
-const PACES = ["release", "project", "session", "turn", ""];
+/* A part has the colour of its pace; what has none, a tool or a message of a request, that of whose it is. */
+const GROUPS = ["release", "project", "session", "turn", "tool", "system", "user", "assistant", "none"];
 const format = new Intl.NumberFormat("en");
 const number = (value) => format.format(value);
 const percent = (share) => (share * 100).toFixed(1) + "%";
 const plural = (count, word) => number(count) + " " + word + (count === 1 ? "" : "s");
-const paceClass = (row) => (PACES.includes(row.pace) && row.pace) || "none";
+const groupOf = (row) => GROUPS.find((group) => group === row.pace || (!row.pace && (group === row.kind || group === row.role))) || "none";
 
 function make(tag, names, ...children) {
   const element = document.createElement(tag);

@@ -72,7 +72,7 @@ function turnBox(turn, index) {
   if (turn.at !== undefined) facts.push(...pair("at", number(Math.round(turn.at)) + " s"));
   facts.push(...pair("simulated", number(turn.read) + " read, " + number(turn.written) + " written, " + number(turn.full) + " in full"));
   if (plain(turn.why)) facts.push(...pair("why", isolated(turn.why)));
-  facts.push(...pair("begins with", number(turn.kept) + " tokens of the request before it"));
+  if (!turn.cause) facts.push(...pair("begins with", number(turn.kept) + " tokens of the request before it"));
   if (turn.recorded) {
     const told = turn.recorded;
     facts.push(...pair("recorded", number(told.read) + " read, " + number(told.written) + " written, " + number(told.full) + " in full"));
@@ -83,7 +83,9 @@ function turnBox(turn, index) {
 }
 
 const reasonOf = (turn) => {
-  if (turn.cause) return make("span", "", make("b", "", turn.cause.kind), ": ", placeOf(turn.cause));
+  /* What the simulation says beside where they differ, such as that an entry has expired. */
+  const besides = plain(turn.why).split("; ").slice(0, -1).join("; ");
+  if (turn.cause) return make("span", "", make("b", "", turn.cause.kind), ": ", placeOf(turn.cause), besides ? make("span", "soft", "; ", isolated(besides)) : null);
   const told = turn.recorded && plain(turn.recorded.kind) ? turn.recorded : null;
   if (told && !["hit", "cold start"].includes(plain(told.kind))) return make("span", "", make("b", "", isolated(told.kind)), ": ", isolated(told.detail));
   return isolated(turn.why);

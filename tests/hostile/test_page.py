@@ -175,8 +175,8 @@ def opened(browser: Any, tmp_path: Path, text: str, kind: str) -> tuple[Any, lis
     page.on("request", lambda request: said.append(request.url) if request.url != path.as_uri() else None)
     page.on("dialog", lambda dialog: said.append(dialog.message))
     page.goto(path.as_uri())
-    for summary in page.query_selector_all("summary"):
-        summary.click()
+    page.evaluate("for (const box of document.querySelectorAll('details')) { box.hidden = false; box.open = true; }")
+    page.wait_for_function("[...document.querySelectorAll('details')].every((box) => box.children.length > 1)")
     return page, said
 
 
