@@ -82,7 +82,7 @@ KINDS: dict[str, tuple[object, str]] = {
     "body": (BODY, "prompt"),
     "messages": (BODY["messages"], "prompt"),
     "bodies": ([BODY, BODY], "session"),
-    "records": ([{"at": 0, "body": BODY}, {"at": 5, "body": BODY}], "session"),
+    "records": ([{"at": 1e9, "body": BODY}, {"at": 1e9 + 5, "body": BODY}], "session"),
 }
 
 
@@ -103,6 +103,10 @@ def test_json_lines(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("\n".join([json.dumps({"at": n, "body": body}) for n in range(3)]))
     view = inspected(tmp_path, tmp_path / "log")
     assert (view["provider"], view["model"], len(view["turns"])) == ("deepseek", "deepseek-v4-pro", 3)
+    (tmp_path / "log").write_text(
+        "\n".join(map(json.dumps, [*BODY["messages"], {"role": "assistant", "content": "Yo"}]))
+    )
+    assert len(inspected(tmp_path, tmp_path / "log")["turns"]) == 1
     (tmp_path / "log").write_text(json.dumps([{"messages": BODY["messages"]}] * 2))
     assert inspected(tmp_path, tmp_path / "log")["provider"] == "vllm"
     view = inspected(tmp_path, tmp_path / "log", "--provider", "anthropic", "--model", "claude-opus-5-5")

@@ -120,6 +120,8 @@ def _is_conversation(text: str) -> bool:
         return False
     if isinstance(data, dict):
         return ("session" in data and "sha256" in data) or "assembled_prompt_hash" in data
+    if not text.removeprefix("\ufeff").lstrip().startswith("["):  # a value a line
+        return True
     is_request = [isinstance(item, dict) and "role" not in item and "type" not in item for item in data]
     return bool(is_request) and all(is_request)
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from deepprompt.audit import read_log
-from deepprompt.checks.counters import Counter
+from deepprompt.checks.counters import ESTIMATE, ByBytes, Counter
 from deepprompt.checks.explain import explain
 from deepprompt.checks.segments import Segment, read_request
 from deepprompt.checks.tokens import estimate_tokens
@@ -64,7 +64,7 @@ def view_session(options: argparse.Namespace, text: str, name: str) -> View:
 
 def _count(counter: Counter) -> Any:
     """Return what the simulation counts by; it says by itself that the plain estimate is one."""
-    plain = not counter.exact and counter("x" * 4_000) == estimate_tokens("x" * 4_000)
+    plain = isinstance(counter, ByBytes) and (counter.tokens, counter.bytes) == (ESTIMATE.tokens, ESTIMATE.bytes)
     return estimate_tokens if plain else counter
 
 

@@ -53,7 +53,7 @@ def timeline_view(
     turns = []
     for number, (charge, cause) in enumerate(zip(result.charges, causes, strict=True)):
         turn = _turn(number, charge, cause, _kept(result, requests, number, cause), answers.get(number))
-        turn |= {"at": times[number]} if times else {}
+        turn |= {"at": times[number] - times[0]} if times else {}
         turns.append(turn | ({"label": text_of(labels[number])} if labels else {}))
     rules = result.rules
     return {
