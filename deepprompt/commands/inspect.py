@@ -165,12 +165,12 @@ def compose_record(record: dict[str, Any]) -> Prompt:
     if not isinstance(text, str):
         raise MessageError("its text is not stored, neither in it nor beside it")
     parts = []
-    for span in record.get("spans") or []:
-        try:
+    try:
+        for span in record.get("spans") or []:
             piece = text[span["start"] : span["end"]]
             parts.append(Part(str(span["name"]), piece, Pace.RELEASE, f"file:{span['path']}"))
-        except (KeyError, TypeError):
-            raise MessageError("its spans do not say what its text was made of") from None
+    except (KeyError, TypeError):
+        raise MessageError("its spans do not say what its text was made of") from None
     if "".join(part.text for part in parts) != text:  # a log of before there were spans, or a damaged one
         parts = [Part(str(record.get("task_ref") or "text"), text, Pace.RELEASE, "")]
     return Prompt(tuple(parts))

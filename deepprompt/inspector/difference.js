@@ -2,10 +2,10 @@
 function lineOf([what, same, rest]) {
   const pre = make("pre", { "+": "plus", "-": "minus", gap: "gap" }[what] || "");
   pre.dir = "ltr";
-  pre.append(what === "gap" ? "\u22ef " : (what || " ") + " ", ...nodes(same));
+  put(pre, [what === "gap" ? "\u22ef " : (what || " ") + " ", nodes(same)]);
   if (rest === undefined) return pre;
   /* From the mark on the line is another one. */
-  if (plain(rest)) pre.append(make("mark", "", ...nodes(rest)));
+  if (plain(rest)) pre.append(make("mark", "", nodes(rest)));
   else pre.append(make("mark", "", "\u23ce"));
   return pre;
 }
@@ -24,8 +24,8 @@ function changeOf(view, change) {
   const fill = () => {
     if (filled) return;
     filled = true;
-    if (change.lines) box.append(make("div", "lines", ...change.lines.map(lineOf)));
-    else if (change.text !== undefined) box.append(make("div", "lines", ...preformatted(change.text)));
+    if (change.lines) box.append(make("div", "lines", change.lines.map(lineOf)));
+    else if (change.text !== undefined) box.append(make("div", "lines", preformatted(change.text)));
     else box.append(make("div", "soft", change.status === "moved" ? "The same text stands elsewhere." : "The same text."));
   };
   box.addEventListener("toggle", fill);
@@ -67,8 +67,7 @@ function showDifference(page, view) {
   field.addEventListener("input", filter);
   same.addEventListener("change", filter);
   filter();
-  page.append(make("div", "search", field, make("label", "", same, " show what is the same"), shown),
-    ...changes.map((one) => one.box));
+  put(page, [make("div", "search", field, make("label", "", same, " show what is the same"), shown), changes.map((one) => one.box)]);
   const first = changes.find((one) => one.change.status === "changed") || changes.find((one) => one.change.status !== "same");
   if (first) first.open();
 }

@@ -68,7 +68,7 @@ function partOf(row) {
     make("span", "", row.pace || groupOf(row)), make("span", "", plural(row.tokens, "token")),
     plain(row.origin) ? make("span", "", row.own ? "your own: " : "", isolated(row.origin)) : null,
     make("span", "detail", plural(row.bytes, "byte") + " from " + number(row.start) + ", SHA-256 " + row.sha256.slice(0, 12)));
-  const part = make("section", "part " + groupOf(row), name, ...preformatted(row.text));
+  const part = make("section", "part " + groupOf(row), name, preformatted(row.text));
   part.tabIndex = -1;
   return part;
 }
@@ -81,7 +81,7 @@ function promptBox(view) {
   status.setAttribute("role", "status");
   const list = make("nav", "list"), text = make("div", "text");
   list.setAttribute("aria-label", "Parts");
-  const most = Math.max(...rows.map((row) => row.tokens), 1);
+  const most = rows.reduce((largest, row) => Math.max(largest, row.tokens), 1);
   const buttons = rows.map((row) => listButton(row, most)), parts = rows.map(partOf);
   const searched = rows.map((row) =>
     [row.name, row.kind, row.origin, row.version, row.text].map(plain).join("\n").toLowerCase());
@@ -139,7 +139,7 @@ function promptBox(view) {
   filter();
 
   const settings = view.settings.length
-    ? make("p", "soft", ...view.settings.flatMap(([name, value], index) => [index ? ", " : "", isolated(name), ": ", isolated(value)])) : null;
+    ? make("p", "soft", view.settings.flatMap(([name, value], index) => [index ? ", " : "", isolated(name), ": ", isolated(value)])) : null;
   box.append(strip, legend, ...(settings ? [settings] : []), make("div", "search", field, count),
     make("div", "sides", list, text), status);
   return box;
@@ -155,6 +155,6 @@ function showPrompt(page, view) {
     make("p", "soft", "Tokens are ", isolated(view.basis), ". SHA-256 " + view.sha256 + "."),
     promptBox(view));
   if (view.notes.length) {
-    page.append(make("h2", "", "Notes"), ...view.notes.map((note) => make("p", "soft", isolated(note))));
+    put(page, [make("h2", "", "Notes"), view.notes.map((note) => make("p", "soft", isolated(note)))]);
   }
 }

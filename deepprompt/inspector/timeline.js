@@ -15,7 +15,7 @@ const short = (value) => (value >= 1e6 ? value / 1e6 + "M" : value >= 1e3 ? valu
 function chartOf(turns, layers, height, label, choose) {
   const bottom = 18, top = 12;
   const tops = turns.map((turn) => layers.stacked ? layers.of(turn).reduce((sum, one) => sum + one, 0) : Math.max(...layers.of(turn)));
-  const most = Math.max(...tops, 1), step = WIDE / turns.length;
+  const most = tops.reduce((largest, one) => Math.max(largest, one), 1), step = WIDE / turns.length;
   const y = (value) => height - bottom - (value / most) * (height - bottom - top);
   const svg = draw("svg", { class: "chart" + (height < 200 ? " low" : ""), viewBox: "0 0 " + WIDE + " " + height, preserveAspectRatio: "none", role: "img", "aria-label": label, tabindex: "0" });
   /* Letters are put beside the chart, not into it: the chart is stretched to the width that there is. */
@@ -161,10 +161,10 @@ function showSession(page, view) {
   filter();
   const head = make("tr", "", ...["turn", "input", "read", "written", "full", "why no more was read"].map((name) => make("th", "", name)));
   page.append(make("h2", "", "Turns and causes"), make("div", "search", field, make("label", "", only, " only misses"), count),
-    make("div", "scroll", make("table", "", make("thead", "", head), make("tbody", "", ...rows))));
+    make("div", "scroll", make("table", "", make("thead", "", head), make("tbody", "", rows))));
   page.append(make("h2", "", "The last request"), make("p", "soft", plural(view.last.tokens, "token") + ", " + plural(view.last.bytes, "byte") + "."), promptBox(view.last));
   if (view.assumed.length) {
-    const assumed = make("details", "", make("summary", "", "What is assumed"), make("div", "", ...view.assumed.map((one) => make("p", "soft", isolated(one)))));
+    const assumed = make("details", "", make("summary", "", "What is assumed"), make("div", "", view.assumed.map((one) => make("p", "soft", isolated(one)))));
     page.append(make("h2", "", "Assumed"), assumed);
   }
   redraw();

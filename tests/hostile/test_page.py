@@ -260,3 +260,17 @@ def test_h08_hidden_characters_are_drawn(browser: Any, tmp_path: Path, kind: str
     text = page.evaluate("document.getElementById('page').textContent")
     assert not set(text) & set("\u200b\U000e0041\u2062\ufeff\xad")
     page.close()
+
+
+@pytest.mark.parametrize("text", ["\u200b" * 200_000, "\u200b\u200c" * 20_000], ids=["one", "two"])
+def test_h08_very_many_hidden_characters(browser: Any, tmp_path: Path, text: str) -> None:
+    """A text of nothing but hidden characters is no bomb: a run of one is drawn once, a long name by its ends."""
+    hidden = Prompt((Part(f"p {text}", text, Pace.PROJECT, f"file:{text}"),))
+    path = tmp_path / "page.html"
+    path.write_text(render(prompt_view(explain(hidden), text)), "utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    drawn = page.eval_on_selector_all(".part pre .hidden", "all => all.map((e) => e.textContent)")
+    assert drawn == (["⟨U+200B⟩ × 200,000"] if text[0] == text[1] else ["⟨U+200B⟩", "⟨U+200C⟩"] * 20_000)
+    assert len(page.inner_text(".list .name")) < 8_000
+    page.close()
