@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from layout import lay_out
 
 from deepprompt import AuditLog, PromptAssembler, Session, SystemPromptBuilder, Usage, build_request
@@ -82,7 +84,7 @@ KINDS: dict[str, tuple[object, str]] = {
     "body": (BODY, "prompt"),
     "messages": (BODY["messages"], "prompt"),
     "bodies": ([BODY, BODY], "session"),
-    "records": ([{"at": 0, "body": BODY}, {"at": 5, "body": BODY}], "session"),
+    "records": ([{"at": 1e9, "body": BODY}, {"at": 1e9 + 5, "body": BODY}], "session"),
 }
 
 
@@ -103,6 +105,10 @@ def test_json_lines(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("\n".join([json.dumps({"at": n, "body": body}) for n in range(3)]))
     view = inspected(tmp_path, tmp_path / "log")
     assert (view["provider"], view["model"], len(view["turns"])) == ("deepseek", "deepseek-v4-pro", 3)
+    (tmp_path / "log").write_text(
+        "\n".join(map(json.dumps, [*BODY["messages"], {"role": "assistant", "content": "Yo"}]))
+    )
+    assert len(inspected(tmp_path, tmp_path / "log")["turns"]) == 1
     (tmp_path / "log").write_text(json.dumps([{"messages": BODY["messages"]}] * 2))
     assert inspected(tmp_path, tmp_path / "log")["provider"] == "vllm"
     view = inspected(tmp_path, tmp_path / "log", "--provider", "anthropic", "--model", "claude-opus-5-5")
@@ -161,6 +167,49 @@ def test_a_log(tmp_path: Path) -> None:
     assert [turn["at"] for turn in view["turns"]] == [0.0, 300.0]
     assert view["turns"][1]["cause"]["source"] == "file:a"
     assert [row["origin"] for row in view["last"]["rows"]] == ["file:t.txt", "file:a", "file:t.txt"]
+
+
+def test_times_that_were_recorded(tmp_path: Path) -> None:
+    """Where the start of every request was recorded, the simulation goes by that, and says what had expired."""
+    talk = Session(PROMPT)
+    for number, at in enumerate((1000.0, 1060.0, 9000.0)):
+        talk.user(f"Question {number}?")
+        talk.request(to="anthropic", model="claude-opus-5-5")
+        talk.record(Usage(1500, 1400 if number else 0, {}, 5), at=at)
+        talk.append({"role": "assistant", "content": "Yes."})
+    talk.save(tmp_path / "session.json")
+    view = inspected(tmp_path, tmp_path / "session.json")
+    assert [turn["at"] for turn in view["turns"]] == [0.0, 60.0, 8000.0]
+    assert [turn["miss"] for turn in view["turns"]] == [False, False, True]
+    assert "expired" in view["turns"][2]["why"]
+
+
+NAMES = st.sampled_from(
+    ["session", "sha256", "messages", "body", "model", "recorded", "lines", "parts", "tools", "text", "usage", "at",
+     "role", "content", "assembled_prompt", "assembled_prompt_hash", "assembly_timestamp", "spans", "name", "start"]
+)  # fmt: skip
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 9) | st.sampled_from(["", "x", "user", "assistant", "2026-11-16"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=5),
+    max_leaves=14,
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=ODD, options=st.sampled_from([[], ["--as", "session"], ["--as", "prompt"]]))
+def test_odd_values_are_no_traceback(value: Any, options: list[str], tmp_path: Path) -> None:
+    """Whatever JSON a file holds, there is a page or one line that says why not."""
+    path = tmp_path / "odd"
+    path.write_text(json.dumps(value))
+    assert main(["inspect", str(path), "-o", str(tmp_path / "page.html"), *options]) in (0, 1)
+
+
+@pytest.mark.parametrize("options", [[], ["--as", "session"], ["--as", "prompt"]])
+def test_values_that_are_nested_too_deeply(tmp_path: Path, capsysbinary: CaptureBytes, options: list[str]) -> None:
+    """Deep nesting is one line."""
+    path = tmp_path / "deep.json"
+    path.write_text('{"messages":' + "[" * 100_000 + "]" * 100_000 + "}")
+    assert failure(capsysbinary, path, "-o", tmp_path / "page.html", *options) == f"{path}: nested too deeply"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs modes and links")

@@ -230,7 +230,7 @@ class TestDifference:
         cause = page.inner_text(".cause")
         assert "edit: the text was edited" in cause
         assert "byte 37" in cause
-        assert shown(page, "summary .badge") == ["same", "changed", "same", "same", "same"]
+        assert shown(page, "summary .badge") == ["changed"]
         lines = shown(page, "details[open] .lines pre")
         assert [line for line in lines if line[:1] in ("+", "-")] == [
             "- Hidden⟨U+200B⟩ here.",
@@ -239,12 +239,13 @@ class TestDifference:
         assert shown(page, "details[open] .minus mark") == ["here."]
         assert shown(page, "details[open] .plus mark") == ["there."]
 
-    def test_what_is_the_same_can_be_left_out(self, opened: Open) -> None:
-        """Only what changed stays, and parts are found by name."""
+    def test_what_is_the_same_can_be_shown(self, opened: Open) -> None:
+        """At first there is only what changed; all parts can be shown, and are found by name."""
         page = opened(built(*PARTS), built(*PARTS[:-1], (*PARTS[-1][:3], " M b.py\n")))
-        page.uncheck(".search label input")
         assert shown(page, "summary bdi:first-of-type")[:1] == ["git status"]
         assert "1 of 5 parts" in shown(page, ".search span")
+        page.check(".search label input")
+        assert shown(page, "summary .badge") == ["same", "same", "same", "same", "changed"]
         page.fill("#find", "nothing")
         assert "0 of 5 parts" in shown(page, ".search span")
 

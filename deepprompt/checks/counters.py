@@ -37,9 +37,9 @@ _VOCABULARIES = (
     ("deepseek", "deepseek_v3"),
 )
 
-# No token of any of these vocabularies reaches over a newline to a letter, whatever stands around: there a text may be
-# cut without changing how many tokens it has.
-_SAFE_CUT = re.compile(r"\n(?=[A-Za-z])")
+# No token of any of these vocabularies reaches over a newline to what is neither blank nor a slash, whatever stands
+# around: there a text may be cut without changing how many tokens it has.
+_SAFE_CUT = re.compile(r"\n(?=[^\s/])")
 _PIECE = 1 << 16
 _KEPT = 1 << 16
 

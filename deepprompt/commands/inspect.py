@@ -120,6 +120,8 @@ def _is_conversation(text: str) -> bool:
         return False
     if isinstance(data, dict):
         return ("session" in data and "sha256" in data) or "assembled_prompt_hash" in data
+    if not text.removeprefix("\ufeff").lstrip().startswith("["):  # a value a line
+        return True
     is_request = [isinstance(item, dict) and "role" not in item and "type" not in item for item in data]
     return bool(is_request) and all(is_request)
 
@@ -163,12 +165,12 @@ def compose_record(record: dict[str, Any]) -> Prompt:
     if not isinstance(text, str):
         raise MessageError("its text is not stored, neither in it nor beside it")
     parts = []
-    for span in record.get("spans") or []:
-        try:
+    try:
+        for span in record.get("spans") or []:
             piece = text[span["start"] : span["end"]]
             parts.append(Part(str(span["name"]), piece, Pace.RELEASE, f"file:{span['path']}"))
-        except (KeyError, TypeError):
-            raise MessageError("its spans do not say what its text was made of") from None
+    except (KeyError, TypeError):
+        raise MessageError("its spans do not say what its text was made of") from None
     if "".join(part.text for part in parts) != text:  # a log of before there were spans, or a damaged one
         parts = [Part(str(record.get("task_ref") or "text"), text, Pace.RELEASE, "")]
     return Prompt(tuple(parts))

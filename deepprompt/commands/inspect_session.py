@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from deepprompt.audit import read_log
-from deepprompt.checks.counters import Counter
+from deepprompt.checks.blocks import items
+from deepprompt.checks.counters import ESTIMATE, ByBytes, Counter
 from deepprompt.checks.explain import explain
 from deepprompt.checks.segments import Segment, read_request
 from deepprompt.checks.tokens import estimate_tokens
@@ -35,7 +36,10 @@ _ENGINE = ("vllm", "any-model")
 def view_session(options: argparse.Namespace, text: str, name: str) -> View:
     """Return what the page shows of a conversation."""
     text = text.removeprefix("\ufeff")
-    data = parse_lines(text, name)
+    try:
+        data = parse_lines(text, name)
+    except RecursionError:
+        raise MessageError(f"{name}: nested too deeply") from None
     facts = bundled_facts()
     if options.provider and options.provider not in facts.providers():
         options.usage_error(f"no provider {options.provider!r:.40}; there are: {', '.join(facts.providers())}")
@@ -64,7 +68,7 @@ def view_session(options: argparse.Namespace, text: str, name: str) -> View:
 
 def _count(counter: Counter) -> Any:
     """Return what the simulation counts by; it says by itself that the plain estimate is one."""
-    plain = not counter.exact and counter("x" * 4_000) == estimate_tokens("x" * 4_000)
+    plain = isinstance(counter, ByBytes) and (counter.tokens, counter.bytes) == (ESTIMATE.tokens, ESTIMATE.bytes)
     return estimate_tokens if plain else counter
 
 
@@ -92,11 +96,11 @@ def _provider_of(model: str) -> str:
 def _sent_to(data: Any) -> tuple[str, str]:
     """Return the provider and the model that most of the requests of a conversation went to, as far as they say."""
     if isinstance(data, dict) and isinstance(session := data.get("session"), dict):
-        sent = [row for row in session.get("recorded") or session.get("lines") or [] if isinstance(row, list)]
+        sent = [row for row in items(session.get("recorded")) or items(session.get("lines")) if isinstance(row, list)]
         named = Tally((str(row[0]), str(row[1])) for row in sent if len(row) > 1)
     else:
-        items = data if isinstance(data, list) else [data]
-        bodies = [item.get("body", item) for item in items if isinstance(item, dict)]
+        records = data if isinstance(data, list) else [data]
+        bodies = [record.get("body", record) for record in records if isinstance(record, dict)]
         models = [body.get("model") for body in bodies if isinstance(body, dict)]
         named = Tally(("", model) for model in models if isinstance(model, str))
     return named.most_common(1)[0][0] if named else ("", "")
@@ -116,10 +120,12 @@ def _log(path: str, name: str) -> tuple[Transcript, list[str]]:
         try:
             requests.append(read_request(compose_record(record)))
             times.append(datetime.fromisoformat(str(record.get("assembly_timestamp"))).timestamp())
-        except (MessageError, ValueError) as error:
+        except (MessageError, ValueError, OverflowError) as error:
             raise MessageError(f"{name}:{number}: {error}") from None
         labels.append(str(record.get("task_ref")))
-    first = min(times, default=0.0)
+    if not requests:
+        raise MessageError(f"{name}: no whole record in it")
+    first = min(times)
     # Several processes may have written it, each in its own order.
     order = sorted(range(len(times)), key=times.__getitem__)
     transcript = Transcript(name, tuple(requests[at] for at in order), tuple(times[at] - first for at in order), False)

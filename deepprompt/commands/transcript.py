@@ -71,7 +71,14 @@ def _transcript(name: str, data: Any, provider: str, rules: Rules, facts: Facts)
         raise MessageError("no request in it: no message that could be answered")
     sizes = {size: number for number, size in enumerate(ends_of(messages))}
     found = {sizes[answer.messages]: answer for answer in answers if answer.messages in sizes}
-    return Transcript(name, tuple(requests), (), True, found)
+    return Transcript(name, tuple(requests), _times(found, len(requests)), True, found)
+
+
+def _times(answers: Mapping[int, Recorded], requests: int) -> tuple[float, ...]:
+    """Return when the requests of a session were started, if that was recorded of each, by one clock."""
+    times = [answers[number].at for number in range(requests) if number in answers]
+    told = tuple(time for time in times if time is not None and isfinite(time))
+    return told if len(told) == requests and list(told) == sorted(told) else ()
 
 
 def parse_lines(text: str, name: str) -> Any:
@@ -158,7 +165,7 @@ def _session(state: Any) -> tuple[Prompt, list[Any]]:
 def _recorded_answers(state: Any) -> tuple[Recorded, ...]:
     """Return what a saved session has recorded of its answers."""
     try:
-        return tuple(read_recorded(row) for row in state.get("recorded", ()))
+        return tuple(read_recorded(row) for row in state.get("recorded") or ())
     except (TypeError, ValueError, UsageError) as error:
         raise MessageError(f"not a saved session, or damaged: {error!r:.80}") from None
 

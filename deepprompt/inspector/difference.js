@@ -2,10 +2,10 @@
 function lineOf([what, same, rest]) {
   const pre = make("pre", { "+": "plus", "-": "minus", gap: "gap" }[what] || "");
   pre.dir = "ltr";
-  pre.append(what === "gap" ? "\u22ef " : (what || " ") + " ", ...nodes(same));
+  put(pre, [what === "gap" ? "\u22ef " : (what || " ") + " ", nodes(same)]);
   if (rest === undefined) return pre;
   /* From the mark on the line is another one. */
-  if (plain(rest)) pre.append(make("mark", "", ...nodes(rest)));
+  if (plain(rest)) pre.append(make("mark", "", nodes(rest)));
   else pre.append(make("mark", "", "\u23ce"));
   return pre;
 }
@@ -17,15 +17,15 @@ function changeOf(view, change) {
   const said = [sizes];
   if (change.status === "changed") said.push("first differs in line " + number(change.line) + ", byte " + number(change.byte) + " of the part");
   if (change.moved) said.push("moved");
-  const box = make("details", paceClass(row),
+  const box = make("details", groupOf(row),
     make("summary", "", make("span", "badge " + change.status, change.status), " ", isolated(row.name),
       make("span", "soft", said.join(" \u00b7 ")), plain(row.origin) ? make("span", "soft", isolated(row.origin)) : null));
   let filled = false;
   const fill = () => {
     if (filled) return;
     filled = true;
-    if (change.lines) box.append(make("div", "lines", ...change.lines.map(lineOf)));
-    else if (change.text !== undefined) box.append(make("div", "lines", ...preformatted(change.text)));
+    if (change.lines) box.append(make("div", "lines", change.lines.map(lineOf)));
+    else if (change.text !== undefined) box.append(make("div", "lines", preformatted(change.text)));
     else box.append(make("div", "soft", change.status === "moved" ? "The same text stands elsewhere." : "The same text."));
   };
   box.addEventListener("toggle", fill);
@@ -53,7 +53,7 @@ function showDifference(page, view) {
   field.type = "search"; field.id = "find"; field.placeholder = "Find parts by name, origin or status ( / )";
   field.setAttribute("aria-label", "Find parts by name, origin or status");
   same.type = "checkbox";
-  same.checked = changes.length < 12;
+  same.checked = changes.every((one) => one.change.status === "same");
   shown.setAttribute("role", "status");
   const filter = () => {
     let fitting = 0;
@@ -67,8 +67,7 @@ function showDifference(page, view) {
   field.addEventListener("input", filter);
   same.addEventListener("change", filter);
   filter();
-  page.append(make("div", "search", field, make("label", "", same, " show what is the same"), shown),
-    ...changes.map((one) => one.box));
+  put(page, [make("div", "search", field, make("label", "", same, " show what is the same"), shown), changes.map((one) => one.box)]);
   const first = changes.find((one) => one.change.status === "changed") || changes.find((one) => one.change.status !== "same");
   if (first) first.open();
 }

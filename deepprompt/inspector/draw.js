@@ -2,38 +2,57 @@
 /* How anything gets onto the page: elements are made one by one, and what comes from a prompt becomes a text node.
    A text is a string, or a list in which a number stands for a hidden character, which is drawn by its code. */
 const SVG = "http://www.w3.org/2000/svg";
-const PACES = ["release", "project", "session", "turn", ""];
+/* A part has the colour of its pace; what has none, a tool or a message of a request, that of whose it is. */
+const GROUPS = ["release", "project", "session", "turn", "tool", "system", "user", "assistant", "none"];
 const format = new Intl.NumberFormat("en");
 const number = (value) => format.format(value);
 const percent = (share) => (share * 100).toFixed(1) + "%";
 const plural = (count, word) => number(count) + " " + word + (count === 1 ? "" : "s");
-const paceClass = (row) => (PACES.includes(row.pace) && row.pace) || "none";
+const groupOf = (row) => GROUPS.find((group) => group === row.pace || (!row.pace && (group === row.kind || group === row.role))) || "none";
+
+/* Children may be lists: what is as long as the data is never spread into arguments, of which there can be too many. */
+function put(element, children) {
+  for (const child of children) {
+    if (Array.isArray(child)) put(element, child);
+    else if (child !== null && child !== undefined) element.append(child);
+  }
+  return element;
+}
 
 function make(tag, names, ...children) {
   const element = document.createElement(tag);
   if (names) element.className = names;
-  for (const child of children) if (child !== null && child !== undefined) element.append(child);
-  return element;
+  return put(element, children);
 }
 
-function draw(tag, attributes, ...children) {
+function draw(tag, attributes) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
   return element;
 }
 
 const codeOf = (point) => "\u27e8U+" + point.toString(16).toUpperCase().padStart(4, "0") + "\u27e9";
 
-/* The nodes of a text, hidden characters drawn. */
+/* The nodes of a text, hidden characters drawn; of a long run of one of them, one and how many. */
+const RUN = 8;
 function nodes(text) {
   if (typeof text === "string") return [document.createTextNode(text)];
-  return text.map((piece) =>
-    typeof piece === "string" ? document.createTextNode(piece) : make("span", "hidden", codeOf(piece)));
+  const found = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const piece = text[at];
+    if (typeof piece === "string") { found.push(document.createTextNode(piece)); continue; }
+    let end = at;
+    while (text[end] === piece) end += 1;
+    if (end - at >= RUN) {
+      found.push(make("span", "hidden", codeOf(piece) + " \u00d7 " + number(end - at)));
+      at = end - 1;
+    } else found.push(make("span", "hidden", codeOf(piece)));
+  }
+  return found;
 }
 
 /* A short text on its own: whatever direction it has, it turns nothing around it. */
-const isolated = (text) => make("bdi", "", ...nodes(text));
+const isolated = (text) => make("bdi", "", nodes(text));
 
 /* A text as one string, for titles and for searching. */
 const plain = (text) =>
@@ -44,7 +63,12 @@ const BLOCK = 12000;
 function* blocks(text) {
   let block = [], size = 0;
   for (const piece of typeof text === "string" ? [text] : text) {
-    if (typeof piece === "number") { block.push(piece); size += 8; continue; }
+    if (typeof piece === "number") {
+      if (size > BLOCK && block[block.length - 1] !== piece) { yield block; block = []; size = 0; }
+      if (block[block.length - 1] !== piece) size += 8;
+      block.push(piece);
+      continue;
+    }
     let start = 0;
     while (piece.length - start + size > BLOCK) {
       let end = piece.lastIndexOf("\n", start + BLOCK - size);
@@ -63,7 +87,7 @@ function* blocks(text) {
 
 function preformatted(text) {
   return Array.from(blocks(text), (block) => {
-    const pre = make("pre", "", ...nodes(block));
+    const pre = make("pre", "", nodes(block));
     pre.dir = "ltr";
     return pre;
   });

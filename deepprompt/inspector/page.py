@@ -25,12 +25,21 @@ SCRIPTS = ("draw.js", "prompt.js", "difference.js", "timeline.js", "start.js")
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
+_LONGEST = 600
+
+
 def text_of(text: str) -> str | list[str | int]:
     """Return a text from a prompt as the page takes it: with a number in place of each hidden character."""
     pieces = split_hidden(text)
     if len(pieces) == 1 and isinstance(pieces[0], str):
         return pieces[0]
     return pieces or ""
+
+
+def label_of(text: str) -> str | list[str | int]:
+    """Return a text that is a name, a path or a value, as the page takes it: of a very long one, both its ends."""
+    half = _LONGEST // 2
+    return text_of(text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}")
 
 
 def render(view: Mapping[str, object]) -> str:

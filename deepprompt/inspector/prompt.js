@@ -27,7 +27,7 @@ function stripOf(rows, choose) {
   strip.setAttribute("role", "img");
   strip.setAttribute("aria-label", "The parts of the prompt, each as wide as its tokens");
   rows.forEach((row, index) => {
-    const button = make("button", paceClass(row) + (rows.length < 120 && row.tokens > 0 ? " wide" : ""));
+    const button = make("button", groupOf(row) + (rows.length < 120 && row.tokens > 0 ? " wide" : ""));
     button.style.flexGrow = Math.max(row.tokens, 0);
     button.title = describe(row);
     button.tabIndex = -1;
@@ -39,15 +39,15 @@ function stripOf(rows, choose) {
 
 function legendOf(rows, changed) {
   const legend = make("div", "legend");
-  for (const pace of PACES) {
-    const own = rows.filter((row) => (row.pace || "") === pace);
+  for (const group of GROUPS) {
+    const own = rows.filter((row) => groupOf(row) === group);
     if (!own.length) continue;
     const box = make("input");
-    box.type = "checkbox"; box.checked = true; box.dataset.pace = pace;
+    box.type = "checkbox"; box.checked = true; box.dataset.group = group;
     box.addEventListener("change", changed);
     const tokens = own.reduce((sum, row) => sum + row.tokens, 0);
-    legend.append(make("label", pace || "none", box, " ", make("span", "swatch"),
-      (pace || "no pace") + " ", make("span", "soft", number(tokens) + " tokens")));
+    legend.append(make("label", group, box, " ", make("span", "swatch"),
+      (group === "none" ? "no pace" : group) + " ", make("span", "soft", number(tokens) + " tokens")));
   }
   return legend;
 }
@@ -56,7 +56,7 @@ function listButton(row, most) {
   const fill = make("i");
   fill.style.width = (100 * Math.max(row.tokens, 0)) / Math.max(most, 1) + "%";
   const kind = plain(row.kind) === "system" ? null : make("span", "soft", " " + plain(row.kind));
-  const button = make("button", paceClass(row), make("span", "name", isolated(row.name), kind),
+  const button = make("button", groupOf(row), make("span", "name", isolated(row.name), kind),
     make("span", "size", number(row.tokens) + " ", make("span", "soft", percent(row.share))),
     make("span", "share", fill));
   button.title = describe(row);
@@ -65,10 +65,10 @@ function listButton(row, most) {
 
 function partOf(row) {
   const name = make("header", "", make("b", "", isolated(row.name)),
-    make("span", "", row.pace || "no pace"), make("span", "", plural(row.tokens, "token")),
+    make("span", "", row.pace || groupOf(row)), make("span", "", plural(row.tokens, "token")),
     plain(row.origin) ? make("span", "", row.own ? "your own: " : "", isolated(row.origin)) : null,
     make("span", "detail", plural(row.bytes, "byte") + " from " + number(row.start) + ", SHA-256 " + row.sha256.slice(0, 12)));
-  const part = make("section", "part " + paceClass(row), name, ...preformatted(row.text));
+  const part = make("section", "part " + groupOf(row), name, preformatted(row.text));
   part.tabIndex = -1;
   return part;
 }
@@ -81,7 +81,7 @@ function promptBox(view) {
   status.setAttribute("role", "status");
   const list = make("nav", "list"), text = make("div", "text");
   list.setAttribute("aria-label", "Parts");
-  const most = Math.max(...rows.map((row) => row.tokens), 1);
+  const most = rows.reduce((largest, row) => Math.max(largest, row.tokens), 1);
   const buttons = rows.map((row) => listButton(row, most)), parts = rows.map(partOf);
   const searched = rows.map((row) =>
     [row.name, row.kind, row.origin, row.version, row.text].map(plain).join("\n").toLowerCase());
@@ -119,10 +119,10 @@ function promptBox(view) {
   const legend = legendOf(rows, filter);
   function filter() {
     const wanted = field.value.toLowerCase();
-    const off = new Set(Array.from(legend.querySelectorAll("input")).filter((one) => !one.checked).map((one) => one.dataset.pace));
+    const off = new Set(Array.from(legend.querySelectorAll("input")).filter((one) => !one.checked).map((one) => one.dataset.group));
     let shown = 0;
     rows.forEach((row, index) => {
-      const fits = !off.has(row.pace || "") && searched[index].includes(wanted);
+      const fits = !off.has(groupOf(row)) && searched[index].includes(wanted);
       buttons[index].hidden = parts[index].hidden = !fits;
       strip.children[index].style.opacity = fits ? "" : "0.15";
       shown += fits ? 1 : 0;
@@ -139,7 +139,7 @@ function promptBox(view) {
   filter();
 
   const settings = view.settings.length
-    ? make("p", "soft", ...view.settings.flatMap(([name, value], index) => [index ? ", " : "", isolated(name), ": ", isolated(value)])) : null;
+    ? make("p", "soft", view.settings.flatMap(([name, value], index) => [index ? ", " : "", isolated(name), ": ", isolated(value)])) : null;
   box.append(strip, legend, ...(settings ? [settings] : []), make("div", "search", field, count),
     make("div", "sides", list, text), status);
   return box;
@@ -155,6 +155,6 @@ function showPrompt(page, view) {
     make("p", "soft", "Tokens are ", isolated(view.basis), ". SHA-256 " + view.sha256 + "."),
     promptBox(view));
   if (view.notes.length) {
-    page.append(make("h2", "", "Notes"), ...view.notes.map((note) => make("p", "soft", isolated(note))));
+    put(page, [make("h2", "", "Notes"), view.notes.map((note) => make("p", "soft", isolated(note)))]);
   }
 }

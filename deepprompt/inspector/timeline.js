@@ -15,7 +15,7 @@ const short = (value) => (value >= 1e6 ? value / 1e6 + "M" : value >= 1e3 ? valu
 function chartOf(turns, layers, height, label, choose) {
   const bottom = 18, top = 12;
   const tops = turns.map((turn) => layers.stacked ? layers.of(turn).reduce((sum, one) => sum + one, 0) : Math.max(...layers.of(turn)));
-  const most = Math.max(...tops, 1), step = WIDE / turns.length;
+  const most = tops.reduce((largest, one) => Math.max(largest, one), 1), step = WIDE / turns.length;
   const y = (value) => height - bottom - (value / most) * (height - bottom - top);
   const svg = draw("svg", { class: "chart" + (height < 200 ? " low" : ""), viewBox: "0 0 " + WIDE + " " + height, preserveAspectRatio: "none", role: "img", "aria-label": label, tabindex: "0" });
   /* Letters are put beside the chart, not into it: the chart is stretched to the width that there is. */
@@ -72,7 +72,7 @@ function turnBox(turn, index) {
   if (turn.at !== undefined) facts.push(...pair("at", number(Math.round(turn.at)) + " s"));
   facts.push(...pair("simulated", number(turn.read) + " read, " + number(turn.written) + " written, " + number(turn.full) + " in full"));
   if (plain(turn.why)) facts.push(...pair("why", isolated(turn.why)));
-  facts.push(...pair("begins with", number(turn.kept) + " tokens of the request before it"));
+  if (!turn.cause) facts.push(...pair("begins with", number(turn.kept) + " tokens of the request before it"));
   if (turn.recorded) {
     const told = turn.recorded;
     facts.push(...pair("recorded", number(told.read) + " read, " + number(told.written) + " written, " + number(told.full) + " in full"));
@@ -83,7 +83,9 @@ function turnBox(turn, index) {
 }
 
 const reasonOf = (turn) => {
-  if (turn.cause) return make("span", "", make("b", "", turn.cause.kind), ": ", placeOf(turn.cause));
+  /* What the simulation says beside where they differ, such as that an entry has expired. */
+  const besides = plain(turn.why).split("; ").slice(0, -1).join("; ");
+  if (turn.cause) return make("span", "", make("b", "", turn.cause.kind), ": ", placeOf(turn.cause), besides ? make("span", "soft", "; ", isolated(besides)) : null);
   const told = turn.recorded && plain(turn.recorded.kind) ? turn.recorded : null;
   if (told && !["hit", "cold start"].includes(plain(told.kind))) return make("span", "", make("b", "", isolated(told.kind)), ": ", isolated(told.detail));
   return isolated(turn.why);
@@ -159,10 +161,10 @@ function showSession(page, view) {
   filter();
   const head = make("tr", "", ...["turn", "input", "read", "written", "full", "why no more was read"].map((name) => make("th", "", name)));
   page.append(make("h2", "", "Turns and causes"), make("div", "search", field, make("label", "", only, " only misses"), count),
-    make("div", "scroll", make("table", "", make("thead", "", head), make("tbody", "", ...rows))));
+    make("div", "scroll", make("table", "", make("thead", "", head), make("tbody", "", rows))));
   page.append(make("h2", "", "The last request"), make("p", "soft", plural(view.last.tokens, "token") + ", " + plural(view.last.bytes, "byte") + "."), promptBox(view.last));
   if (view.assumed.length) {
-    const assumed = make("details", "", make("summary", "", "What is assumed"), make("div", "", ...view.assumed.map((one) => make("p", "soft", isolated(one)))));
+    const assumed = make("details", "", make("summary", "", "What is assumed"), make("div", "", view.assumed.map((one) => make("p", "soft", isolated(one)))));
     page.append(make("h2", "", "Assumed"), assumed);
   }
   redraw();

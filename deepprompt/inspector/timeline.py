@@ -15,7 +15,7 @@ from deepprompt.checks.blame import Blame, blame
 from deepprompt.checks.counters import size_of
 from deepprompt.checks.explain import Explanation
 from deepprompt.checks.segments import Segment
-from deepprompt.inspector.page import text_of
+from deepprompt.inspector.page import label_of
 from deepprompt.inspector.views import View, cause_of, prompt_view
 
 if TYPE_CHECKING:
@@ -53,22 +53,22 @@ def timeline_view(
     turns = []
     for number, (charge, cause) in enumerate(zip(result.charges, causes, strict=True)):
         turn = _turn(number, charge, cause, _kept(result, requests, number, cause), answers.get(number))
-        turn |= {"at": times[number]} if times else {}
-        turns.append(turn | ({"label": text_of(labels[number])} if labels else {}))
+        turn |= {"at": times[number] - times[0]} if times else {}
+        turns.append(turn | ({"label": label_of(labels[number])} if labels else {}))
     rules = result.rules
     return {
         "kind": "session",
-        "title": text_of(title),
-        "provider": text_of(rules.provider),
-        "model": text_of(rules.model),
-        "facts": text_of(rules.as_of),
+        "title": label_of(title),
+        "provider": label_of(rules.provider),
+        "model": label_of(rules.model),
+        "facts": label_of(rules.as_of),
         "turns": turns,
         "input": result.total,
         "read": result.read,
         "read_share": result.read_share,
         "price": result.price if rules.caching != "automatic" or rules.read_price != 1.0 else None,
         "recorded": len(answers),
-        "assumed": [text_of(sentence) for sentence in assumed],
+        "assumed": [label_of(sentence) for sentence in assumed],
         "last": prompt_view(last, "the last request"),
     }
 
@@ -80,7 +80,7 @@ def _turn(number: int, charge: Charge, cause: Blame | None, kept: int, answer: A
         "read": charge.read,
         "written": sum(charge.written.values()),
         "full": charge.full,
-        "why": text_of(charge.why),
+        "why": label_of(charge.why),
         "kept": kept,
         "miss": missed,
         "cause": None if cause is None else cause_of(cause),
@@ -91,8 +91,8 @@ def _turn(number: int, charge: Charge, cause: Blame | None, kept: int, answer: A
             "read": usage.cached_read,
             "written": usage.written,
             "full": usage.uncached,
-            "kind": text_of(answer.kind),
-            "detail": text_of(answer.detail),
+            "kind": label_of(answer.kind),
+            "detail": label_of(answer.detail),
         }
     return turn
 

@@ -1,6 +1,6 @@
 """What the page shows of one prompt or request, and of two: plain values for its JSON, made of what `checks` found.
 
-Every text that comes from a prompt goes through `text_of`; sizes and hashes are plain.
+Every text that comes from a prompt goes through `text_of`, names through `label_of`; sizes and hashes are plain.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from deepprompt.checks.blame import Blame
 from deepprompt.checks.changes import shared_start
 from deepprompt.checks.counters import size_of
 from deepprompt.checks.explain import Explanation, Row
-from deepprompt.inspector.page import text_of
+from deepprompt.inspector.page import label_of, text_of
 from deepprompt.prompt import Note
 
 View = dict[str, Any]
@@ -26,7 +26,7 @@ _AROUND = 3
 def prompt_view(found: Explanation, title: str, notes: Iterable[Note] = ()) -> View:
     """Return one prompt, with its text."""
     shown = [{**_row(row), "text": text_of(row.text)} for row in found.rows]
-    return {"kind": "prompt", "title": text_of(title), "rows": shown, "notes": _notes(notes), **_whole(found)}
+    return {"kind": "prompt", "title": label_of(title), "rows": shown, "notes": _notes(notes), **_whole(found)}
 
 
 def difference_view(
@@ -35,7 +35,7 @@ def difference_view(
     """Return two prompts, part by part, and the first place where they part."""
     return {
         "kind": "difference",
-        "title": [text_of(title) for title in titles],
+        "title": [label_of(title) for title in titles],
         "sides": [{"rows": [_row(row) for row in side.rows], **_whole(side)} for side in (old, new)],
         "pairs": [_pair(old, new, *pair) for pair in _pairs(old.rows, new.rows)],
         "cause": None if found is None else cause_of(found),
@@ -48,8 +48,8 @@ def cause_of(found: Blame) -> View:
     return {
         "kind": found.kind,
         "why": found.why,
-        "place": text_of(found.place),
-        "source": text_of(found.source),
+        "place": label_of(found.place),
+        "source": label_of(found.source),
         "line": found.line,
         "offset": found.offset,
         "old": text_of(found.old),
@@ -67,31 +67,31 @@ def _whole(found: Explanation) -> View:
         "tokens": found.tokens,
         "sha256": found.sha256,
         "static": found.static,
-        "basis": text_of(found.basis),
+        "basis": label_of(found.basis),
         "exact": found.exact,
-        "settings": [[text_of(name), text_of(value)] for name, value in found.settings],
+        "settings": [[label_of(name), label_of(value)] for name, value in found.settings],
     }
 
 
 def _notes(notes: Iterable[Note]) -> list[Any]:
-    return [text_of(str(note)) for note in notes]
+    return [label_of(str(note)) for note in notes]
 
 
 def _row(row: Row) -> View:
     return {
-        "name": text_of(row.name),
-        "kind": text_of(row.kind),
-        "role": text_of(row.role),
+        "name": label_of(row.name),
+        "kind": label_of(row.kind),
+        "role": label_of(row.role),
         "pace": "" if row.pace is None else row.pace.name.lower(),
-        "origin": text_of(row.origin),
-        "version": text_of(row.version),
+        "origin": label_of(row.origin),
+        "version": label_of(row.version),
         "own": row.own,
         "start": row.start,
         "bytes": row.bytes,
         "tokens": row.tokens,
         "share": round(row.share, 6),
         "sha256": row.sha256,
-        "mark": None if row.mark is None else text_of(row.mark),
+        "mark": None if row.mark is None else label_of(row.mark),
     }
 
 

@@ -175,8 +175,8 @@ def opened(browser: Any, tmp_path: Path, text: str, kind: str) -> tuple[Any, lis
     page.on("request", lambda request: said.append(request.url) if request.url != path.as_uri() else None)
     page.on("dialog", lambda dialog: said.append(dialog.message))
     page.goto(path.as_uri())
-    for summary in page.query_selector_all("summary"):
-        summary.click()
+    page.evaluate("for (const box of document.querySelectorAll('details')) { box.hidden = false; box.open = true; }")
+    page.wait_for_function("[...document.querySelectorAll('details')].every((box) => box.children.length > 1)")
     return page, said
 
 
@@ -259,4 +259,18 @@ def test_h08_hidden_characters_are_drawn(browser: Any, tmp_path: Path, kind: str
     assert {"⟨U+200B⟩", "⟨U+E0041⟩", "⟨U+2062⟩", "⟨U+FEFF⟩", "⟨U+00AD⟩"} <= drawn
     text = page.evaluate("document.getElementById('page').textContent")
     assert not set(text) & set("\u200b\U000e0041\u2062\ufeff\xad")
+    page.close()
+
+
+@pytest.mark.parametrize("text", ["\u200b" * 200_000, "\u200b\u200c" * 20_000], ids=["one", "two"])
+def test_h08_very_many_hidden_characters(browser: Any, tmp_path: Path, text: str) -> None:
+    """A text of nothing but hidden characters is no bomb: a run of one is drawn once, a long name by its ends."""
+    hidden = Prompt((Part(f"p {text}", text, Pace.PROJECT, f"file:{text}"),))
+    path = tmp_path / "page.html"
+    path.write_text(render(prompt_view(explain(hidden), text)), "utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    drawn = page.eval_on_selector_all(".part pre .hidden", "all => all.map((e) => e.textContent)")
+    assert drawn == (["⟨U+200B⟩ × 200,000"] if text[0] == text[1] else ["⟨U+200B⟩", "⟨U+200C⟩"] * 20_000)
+    assert len(page.inner_text(".list .name")) < 8_000
     page.close()
