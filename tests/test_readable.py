@@ -81,7 +81,9 @@ def test_lines(value: object, lines: str) -> None:
     assert parse(lines) == value
 
 
-@pytest.mark.parametrize(("value", "why"), REFUSED, ids=lambda value: repr(value)[:30])
+@pytest.mark.parametrize(
+    ("value", "why"), REFUSED, ids=lambda value: type(value).__name__ if type(value) is object else repr(value)[:30]
+)
 def test_what_cannot_be_stored(value: object, why: str) -> None:
     """An error says of which type the value is, where, and what is taken."""
     with pytest.raises(MessageError, match=f"^{re.escape(why)}"):
