@@ -80,9 +80,10 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
 
 
 def shown(page: Any, selector: str) -> list[str]:
-    """The texts of the elements that are not hidden."""
+    """The texts of the elements that are not hidden. One that was never on the screen has no inner text yet."""
+    shown = "all.filter((e) => !e.hidden && !e.closest('[hidden]'))"
     found: list[str] = page.eval_on_selector_all(
-        selector, "all => all.filter((e) => !e.hidden && !e.closest('[hidden]')).map((e) => e.innerText.trim())"
+        selector, f"all => {shown}.map((e) => (e.innerText || e.textContent).trim())"
     )
     return found
 

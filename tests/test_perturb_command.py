@@ -159,10 +159,10 @@ FAILURES = {
         ["prompts:slow", "--timeout", "0.5"],
         "prompts:slow: not done after 0.5 seconds; a longer timeout (--timeout SECONDS) gives it more",
     ),
-    "no option of build": (["build --portible"], "build --portible: build: unrecognized arguments: --portible"),
+    "no option of build": (["build --portible"], "build --portible: unrecognized arguments: --portible"),
     "an option of the command": (
         ["build --json"],
-        "build --json: build: --json is for the command; here it is the prompt that counts",
+        "build --json: --json is for the command; here it is the prompt that counts",
     ),
     "no quotation": (["build 'x"], "build 'x: No closing quotation"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -41,7 +42,8 @@ OTHERS = [option for name in ("xdist", "cov", "anyio", "hypothesispytest") for o
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A project with a module of prompts, whose tests run alone, as on a machine that is nobody's."""
-    for name in ("CI", "BUILD_NUMBER", "PYTEST_PLUGINS", "NO_COLOR", "FORCE_COLOR"):
+    named = ("CI", "BUILD_NUMBER", "PYTEST_PLUGINS", "NO_COLOR", "FORCE_COLOR")
+    for name in (*named, *(name for name in os.environ if name.startswith("PYTEST_XDIST_"))):
         monkeypatch.delenv(name, raising=False)
     # Each by the name of its entry point: to load all that is installed takes longer than the tests.
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
