@@ -82,7 +82,7 @@ def test_lines(value: object, lines: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "why"), REFUSED, ids=lambda value: type(value).__name__ if type(value) is object else repr(value)[:30]
+    ("value", "why"), REFUSED, ids=lambda value: type(value).__name__ if " at 0x" in repr(value) else repr(value)[:30]
 )
 def test_what_cannot_be_stored(value: object, why: str) -> None:
     """An error says of which type the value is, where, and what is taken."""

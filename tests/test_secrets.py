@@ -32,8 +32,9 @@ from deepprompt.sources.files import shown_path
 from deepprompt.sources.project import render_sections
 from deepprompt.sources.secrets import _KEYS, _WORDS, redact
 
-# What each kind looks like. None is anybody's: they are made of the alphabet.
-WORD = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+# What each kind looks like. None is anybody's: they are made of the alphabet, backwards, so that no kind has a word of
+# another in it.
+WORD = "zyxwvutsrqponmlkjihgfedcba9876543210ZYXWVUTSRQPONMLKJIHGFEDCBA"
 KEYS = {
     "aws": ("AWS key", "AKIA" + WORD[26:].upper()[:16]),
     "aws-session": ("AWS key", "ASIA" + "Q7RZ2MXN4KP9TVWB"),
