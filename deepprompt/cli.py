@@ -81,7 +81,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         command = subparsers.add_parser(
             name,
             help=summary,
-            description=summary.capitalize() + ".",
+            description=summary[:1].upper() + summary[1:] + ".",
             allow_abbrev=False,
             formatter_class=_formatter,
         )

@@ -64,9 +64,10 @@ def test_a_function_that_cannot_be_called(tmp_path: Path, capsys: Capture) -> No
 
 def test_nothing_to_check(tmp_path: Path, capsys: Capture) -> None:
     """A project that names no prompt is wrong usage: a check that passes by checking nothing is worse than none."""
-    for text in ("", "[tool.deepprompt]\n"):
-        said = wrong(capsys, "check", "--cwd", project(tmp_path, text))
-        assert 'pyproject.toml: names no prompt to check; write [tool.deepprompt.prompts] and main = "module' in said
+    said = wrong(capsys, "check", "--cwd", project(tmp_path, ""))
+    assert 'there is no pyproject.toml here; write one with [tool.deepprompt.prompts] and main = "module' in said
+    said = wrong(capsys, "check", "--cwd", project(tmp_path, "[tool.deepprompt]\n"))
+    assert 'pyproject.toml: names no prompt to check; write [tool.deepprompt.prompts] and main = "module' in said
 
 
 def test_nothing_in_a_linted_repository_changes_an_option(tmp_path: Path, capsys: Capture) -> None:
@@ -87,5 +88,5 @@ def test_as_a_process(tmp_path: Path, capsys: Capture) -> None:
     command = [sys.executable, "-m", "deepprompt", "check", "--cwd", str(folder), "--only", "lock"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "")
-    assert "  ~ text (static): 12 -> 12 tokens (+0)\n" in done.stdout
+    assert "  ~ text (static): other text, 48 -> 49 bytes\n" in done.stdout
     assert sorted(path.name for path in folder.rglob("*")) == files

@@ -78,7 +78,7 @@ class TestHelp:
         assert call(command, "--help") == 0
         said = capsys.readouterr()
         assert said.out.startswith(f"usage: deepprompt {command} ")
-        assert COMMANDS[command].capitalize() + "." in said.out
+        assert COMMANDS[command][:1].upper() + COMMANDS[command][1:] + "." in said.out
         assert said.err == ""
 
     @pytest.mark.parametrize("command", COMMANDS)

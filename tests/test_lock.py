@@ -20,7 +20,7 @@ from deepprompt.checks.lock import (
     read_lock,
     rewarming,
 )
-from deepprompt.errors import SourceError
+from deepprompt.errors import MessageError, SourceError
 from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
 from deepprompt.tools import fingerprint
 from deepprompt.wire.facts import Rules, bundled_facts
@@ -82,7 +82,7 @@ VALUES = {
             "system": [{"type": "text", "text": "A", "cache_control": {"type": "ephemeral"}}],
             "messages": [{"role": "user", "content": "B"}],
         },
-        ["tools[0] web_search_20260101", "system[0]"],
+        ["model", "tools[0] web_search_20260101", "system[0]"],
     ),
 }
 
@@ -91,6 +91,39 @@ VALUES = {
 def test_any_prompt_can_be_locked(value: object, pinned: list[str]) -> None:
     """A text, messages and a request are locked block by block, up to what their last mark ends."""
     assert [part.part for part in lock_prompt("main", "app:prompt", value).parts if part.sha256] == pinned
+
+
+def body(**changes: object) -> dict[str, object]:
+    """A request with one mark."""
+    mark = {"cache_control": changes.pop("mark", {"type": "ephemeral"})}
+    system = [{"type": "text", "text": "A", **mark}]
+    return {"model": "claude-opus-5-5", "system": system, "messages": [{"role": "user", "content": "B"}], **changes}
+
+
+CHANGED = {
+    "model": (body(model="claude-opus-5"), ("model", "claude-opus-5")),
+    "lifetime": (body(mark={"type": "ephemeral", "ttl": "1h"}), ("system[0]", "1h")),
+    "thinking": (body(thinking={"type": "enabled"}), ("thinking", '{"type":"enabled"}')),
+    "choice": (body(tool_choice={"type": "any"}), ("tool_choice", '{"type":"any"}')),
+}
+
+
+@pytest.mark.parametrize(("value", "row"), CHANGED.values(), ids=CHANGED)
+def test_a_request_is_locked_with_what_its_cache_depends_on(value: object, row: tuple[str, str]) -> None:
+    """Another model, setting or mark is drift, though no text changed; and the costs are those of its own model."""
+    locked = lock_prompt("m", "t", body())
+    assert locked.model == "anthropic/claude-opus-5-5"
+    (found,) = compare_locks([locked], [lock_prompt("m", "t", value)])
+    ((_, _, new),) = found.rows
+    assert new is not None
+    assert (new.part, new.value or new.mark) == row
+
+
+def test_a_prompt_that_is_none_cannot_be_locked() -> None:
+    """What would hold for anything is no lock: an empty list, texts in place of messages, a misspelt field."""
+    for value in ([], ["A", "B"], {"sytem": "A", "messages": [{"role": "user", "content": "B"}]}, ""):
+        with pytest.raises(MessageError, match=r"^it has no static prefix to lock: no text before the"):
+            lock_prompt("m", "t", value)
 
 
 def test_names_are_the_same_in_every_checkout() -> None:
@@ -197,5 +230,5 @@ def test_where_nothing_is_cached_nothing_is_lost() -> None:
     assert rewarming(found, replace(rules, caching="none", minimum=0)).written == 0
     assert rewarming(found, replace(rules, minimum=0)).written == 10
     (renamed,) = compare_locks([OLD], [replace(OLD, target="other")])
-    assert rewarming(renamed, replace(rules, minimum=0)).why_none == "the static prefix is the same"
+    assert rewarming(renamed, replace(rules, minimum=0)).why_none == "what is sent before the last mark is the same"
     assert rewarming(Drift("m", None, OLD), rules).cost == 0.0

@@ -52,7 +52,7 @@ def test_a_review_of_what_has_drifted(tmp_path: Path, capsys: Capture) -> None:
         "main: 2,045 -> 2,055 tokens (+10)\n"
         "  + instructions DEEPSEEK.md (project): +6 tokens\n"
         "  ~ instructions AGENTS.md (project): 6 -> 9 tokens (+3)\n"
-        "  the first 2,038 tokens are the same; filling a cache entry again costs, more than reading it\n"
+        "  the first 2,038 tokens are the same; writing the rest costs more than reading it, by\n"
         "    anthropic claude-opus-5-5: 31 tokens at the input price: 26 to write, 2,029 can be read "
         "(facts of 2026-11-15)\n"
         "    deepseek deepseek-v4-pro: 1,987 tokens at the input price: 2,055 to write, 0 can be read "
@@ -69,8 +69,43 @@ def test_prompts_come_and_go(tmp_path: Path, capsys: Capture) -> None:
     """A prompt that is not locked yet, and one that the project no longer names."""
     folder = project(tmp_path)
     run(capsys, "lock", "--cwd", folder)
-    said = run(capsys, "lock", "--check", "--cwd", folder, "other=rules.md", code=1)
+    (folder / "pyproject.toml").write_text('[tool.deepprompt.prompts]\nother = "rules.md"\n')
+    said = run(capsys, "lock", "--check", "--cwd", folder, code=1)
     assert said.split("\n")[:2] == ["other: not locked yet", "main: locked, but the project has no such prompt"]
+    said = run(capsys, "lock", "--cwd", folder)
+    assert said == ("main: locked, but the project has no such prompt\ndeepprompt.lock: 1 prompt, 7 tokens locked\n")
+
+
+def test_named_targets_leave_the_others_alone(tmp_path: Path, capsys: Capture) -> None:
+    """Of the prompts in the lock only those that are named are written or checked; a name of the settings is one."""
+    folder = project(tmp_path)
+    run(capsys, "lock", "--cwd", folder)
+    assert run(capsys, "lock", "--cwd", folder, "rules=rules.md") == "deepprompt.lock: 2 prompts, 19 tokens locked\n"
+    (folder / "rules.md").write_text("Run the tests with make check, always.\n")
+    assert run(capsys, "lock", "--check", "--cwd", folder, "main", code=1).startswith("main: 12 -> 14 tokens (+2)\n")
+    assert run(capsys, "lock", "--cwd", folder, "main").startswith(
+        "main: 12 -> 14 tokens (+2)\n  ~ text (static): 12 -> 14 tokens (+2)\ndeepprompt.lock: 2 prompts"
+    )
+    run(capsys, "lock", "--check", "--cwd", folder, "main")
+    run(capsys, "lock", "--check", "--cwd", folder, "rules=rules.md", code=1)
+    assert "main: named twice" in wrong(capsys, "lock", "--cwd", folder, "main=rules.md", "main=app.py:prompt")
+    (folder / "pyproject.toml").unlink()
+    said = wrong(capsys, "lock", "--check", "--cwd", folder)
+    assert "; deepprompt.lock has rules=rules.md main=app:prompt" in said
+
+
+def test_only_a_lock_is_replaced(tmp_path: Path, capsys: Capture) -> None:
+    """Somebody's notes and the lock of a newer release stay as they are."""
+    folder = project(tmp_path)
+    (folder / "notes.txt").write_text("Mine.\n")
+    said = failure(capsys, "lock", "--cwd", folder, "--lock", "notes.txt")
+    assert said == "notes.txt: is there, and is no lock file; --lock FILE names another"
+    run(capsys, "lock", "--cwd", folder)
+    newer = (folder / "deepprompt.lock").read_text().replace("lock = 1", "lock = 2")
+    (folder / "deepprompt.lock").write_text(newer)
+    assert "a lock of format 2; this release writes and reads 1" in failure(capsys, "lock", "--cwd", folder)
+    assert (folder / "deepprompt.lock").read_text() == newer
+    assert (folder / "notes.txt").read_text() == "Mine.\n"
 
 
 def test_targets_of_the_command_line(tmp_path: Path, capsys: Capture) -> None:
@@ -105,6 +140,10 @@ def test_what_cannot_be_locked(tmp_path: Path, capsys: Capture) -> None:
     assert said == "build --frob: unrecognized arguments: --frob"
     (folder / "bad.json").write_text('{"frob": 1}')
     assert "bad.json: not a request of any provider" in failure(capsys, "lock", "--cwd", folder, "bad.json")
+    assert "standard input cannot be locked" in failure(capsys, "lock", "--cwd", folder, "x=-")
+    assert failure(capsys, "lock", "--cwd", folder, "app.py") == (
+        "app.py: Python source is no prompt; name the function, as app.py:function"
+    )
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "nothing to lock: name a file, module:function" in wrong(capsys, "lock", "--cwd", empty)

@@ -107,6 +107,10 @@ WRONG = {
     ),
     "no move": ("[tool.deepprompt.perturb]\nskip = ['frob']", "skip: no move 'frob' to skip; there are: clock"),
     "no model": ("[tool.deepprompt]\nmodels = ['gpt-6']", "models: 'gpt-6' is not written as PROVIDER/MODEL"),
+    "no provider": (
+        "[tool.deepprompt]\nmodels = ['antropic/x']",
+        "models: no provider 'antropic'; there are: anthropic",
+    ),
     "no time": ("[tool.deepprompt]\ntimeout = 0", "timeout: expected a number above 0, found 0"),
     "no number": ("[tool.deepprompt]\ntimeout = true", "timeout: expected a number, found True"),
     "no flag": ("[tool.deepprompt.lint]\ncomments = 1", "comments: expected true or false, found 1"),

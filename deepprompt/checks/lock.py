@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.segments import Segment
 from deepprompt.checks.static import split_static
+from deepprompt.checks.subjects import model_of, provider_of, subject_of
 from deepprompt.checks.tokens import estimate_tokens
-from deepprompt.errors import SourceError
+from deepprompt.errors import MessageError, SourceError
 from deepprompt.prompt import Pace, Prompt, sha256_hex
+from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import scrub
 from deepprompt.tools import fingerprint
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 _HEADER = "# The prompts of this project, part by part. Written by 'deepprompt lock'; do not edit, run it again.\n"
 _NUMBERS = ("bytes", "tokens")
+_SHOWN = 80
 # Parts of this pace differ from machine to machine and from day to day: like those of a turn, they have only a name.
 _MACHINE = Pace.SESSION.name.lower()
 
@@ -43,6 +46,10 @@ class LockedPart:
     bytes: int = 0
     tokens: int = 0
     sha256: str = ""
+    mark: str = ""
+    """The lifetime of the mark at its end, `default` for one that asks for none; "" without a mark."""
+    value: str = ""
+    """What a setting of a request is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,8 @@ class LockedPrompt:
     bytes: int
     tokens: int
     parts: tuple[LockedPart, ...]
+    model: str = ""
+    """Whose request it is, as PROVIDER/MODEL, where it is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +116,31 @@ class Drift:
 def lock_prompt(name: str, target: str, value: object, *, folder: str = "", boundary: str = BOUNDARY) -> LockedPrompt:
     """Return a prompt as it is locked. Names of files below the folder are written from there on."""
     static, changing = split_static(value, boundary)
-    static = [segment for segment in static if segment.kind != "setting"]
+    if not any(segment.text for segment in static if segment.kind != "setting"):
+        raise MessageError(
+            "it has no static prefix to lock: no text before the boundary, or, in a request, no tools, no system "
+            "prompt and no cache mark"
+        )
     paces = iter(value.static_parts if isinstance(value, Prompt) else ())
     rows = []
     for segment in static:
-        part = None if segment.kind == "tool" else next(paces, None)
-        pace = "static" if part is None else part.pace.name.lower()
-        rows.append(_locked(segment, pace, folder))
-    rows += [LockedPart(_below(segment.place, folder), "turn") for segment in changing]
-    pinned = [segment for segment, row in zip(static, rows, strict=False) if row.sha256]
+        part = None if segment.kind in ("tool", "setting") else next(paces, None)
+        rows.append(_locked(segment, "static" if part is None else part.pace.name.lower(), folder))
+    pinned = [s for s, row in zip(static, rows, strict=True) if row.sha256 and s.kind != "setting"]
+    rows += [
+        _locked(s, "", folder) if s.kind == "setting" else LockedPart(_below(s.place, folder), "turn") for s in changing
+    ]
     text = "".join(segment.text for segment in pinned if segment.kind != "tool")
     whole = fingerprint(text, [_tool(segment) for segment in pinned if segment.kind == "tool"]).combined
     size = sum(row.bytes for row in rows)
-    return LockedPrompt(name, target, whole, size, size // 4, tuple(rows))
+    return LockedPrompt(name, target, whole, size, size // 4, tuple(rows), _model(value))
+
+
+def _model(value: object) -> str:
+    """Return the provider and the model of a request, "" where either is unclear."""
+    subject = subject_of(value, "")
+    provider, model = provider_of(subject.body), model_of(subject)
+    return f"{provider}/{model}" if provider and model else ""
 
 
 def _locked(segment: Segment, pace: str, folder: str) -> LockedPart:
@@ -127,7 +148,11 @@ def _locked(segment: Segment, pace: str, folder: str) -> LockedPart:
     if pace == _MACHINE:
         return LockedPart(name, pace)
     text = scrub(segment.text, "", [])
-    return LockedPart(name, pace, _version(segment.origin), len(text.encode()), estimate_tokens(text), sha256_hex(text))
+    if segment.kind == "setting":
+        return LockedPart(name, "setting", sha256=sha256_hex(text), value=redact(text, "", [])[:_SHOWN])
+    mark = "" if segment.mark is None else segment.mark or "default"
+    version = _version(segment.origin)
+    return LockedPart(name, pace, version, len(text.encode()), estimate_tokens(text), sha256_hex(text), mark)
 
 
 def _tool(segment: Segment) -> Mapping[str, Any]:
@@ -152,6 +177,7 @@ def lock_text(prompts: Iterable[LockedPrompt]) -> str:
     text = f"{_HEADER}lock = {FORMAT}\n"
     for prompt in prompts:
         text += f"\n[[prompt]]\nname = {_quoted(prompt.name)}\ntarget = {_quoted(prompt.target)}\n"
+        text += f"model = {_quoted(prompt.model)}\n" if prompt.model else ""
         text += f'fingerprint = "{prompt.fingerprint}"\nbytes = {prompt.bytes}\ntokens = {prompt.tokens}\nparts = [\n'
         text += "".join(f"  {{ {_row(part)} }},\n" for part in prompt.parts) + "]\n"
     return text
@@ -161,15 +187,24 @@ def _row(part: LockedPart) -> str:
     row = f"part = {_quoted(part.part)}, pace = {_quoted(part.pace)}"
     if part.version:
         row += f", version = {_quoted(part.version)}"
-    if part.sha256:
-        row += f', bytes = {part.bytes}, tokens = {part.tokens}, sha256 = "{part.sha256}"'
-    return row
+    if part.value:
+        row += f", value = {_quoted(part.value)}"
+    if part.mark:
+        row += f", mark = {_quoted(part.mark)}"
+    if part.bytes:
+        row += f", bytes = {part.bytes}, tokens = {part.tokens}"
+    return row + (f', sha256 = "{part.sha256}"' if part.sha256 else "")
 
 
 def _quoted(text: str) -> str:
     """Return a string of TOML, in which whatever a reviewer would not see is an escape."""
     plain = json.dumps(scrub(text, "", []), ensure_ascii=False)
     return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08X}" for letter in plain)
+
+
+def is_lock(text: str) -> bool:
+    """Whether a text is a lock file, of whatever format and however damaged."""
+    return text.startswith(_HEADER)
 
 
 def read_lock(text: str, name: str) -> list[LockedPrompt]:
@@ -244,7 +279,7 @@ def rewarming(drift: Drift, rules: Rules) -> Rewarming:
     if drift.old.tokens < rules.minimum or rules.caching == "none":
         return Rewarming(0, 0, 0.0, f"was not cached: {drift.old.tokens:,} tokens of at least {rules.minimum:,}")
     if drift.old.fingerprint == drift.new.fingerprint and drift.same >= drift.new.tokens:
-        return Rewarming(drift.new.tokens, 0, 0.0, "the static prefix is the same")
+        return Rewarming(drift.new.tokens, 0, 0.0, "what is sent before the last mark is the same")
     kept = drift.marked if rules.caching in ("marked", "implicit") else drift.same
     kept = 0 if rules.whole_units or kept < rules.minimum else kept // rules.granularity * rules.granularity
     written = drift.new.tokens - kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -43,9 +44,11 @@ def run(options: argparse.Namespace) -> int:
     folder = working_folder(options)
     settings = read_settings(folder, options.config)
     if not settings.prompts and not settings.paths:
-        where = settings.source or FILE
+        what = '[tool.deepprompt.prompts] and main = "module:function"'
         options.usage_error(
-            f'{where}: names no prompt to check; write [tool.deepprompt.prompts] and main = "module:function" there'
+            f"{settings.source or FILE}: names no prompt to check; write {what} there"
+            if settings.source or os.path.exists(os.path.join(folder, FILE))
+            else f"there is no {FILE} here; write one with {what}, or name a file with --config"
         )
     results = [_checked(name, settings, folder) for name in options.only or _CHECKS]
     failed = [result.name for result in results if not result.passed]

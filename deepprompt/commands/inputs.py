@@ -20,14 +20,19 @@ from deepprompt.errors import MessageError, SourceError
 from deepprompt.prompt import Prompt
 from deepprompt.sources.function import Function, Surroundings, call_function, find_function, is_function
 
+TIMEOUT = 60.0
+"""For one call of a function, in seconds, where nothing else is said."""
+
 _BOM = "\ufeff"
 # What a text has to begin with to be meant as JSON, even if it is none.
 _LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
 
 
-def load_request(path: str) -> list[Segment]:
-    """Return the segments of the prompt or request in a file."""
-    return parse_request(read_text(path), name_of(path))
+def load_request(target: str) -> list[Segment]:
+    """Return the segments of the prompt or request in a file, or of what a function makes."""
+    if (function := target_function(target, os.curdir)) is not None:
+        return read_request(call_function(function, _now(os.curdir), TIMEOUT))
+    return parse_request(read_text(target), name_of(target))
 
 
 def parse_request(text: str, name: str) -> list[Segment]:
@@ -77,15 +82,20 @@ def read_target(target: str, folder: str, timeout: float) -> object:
     """Return the prompt that a target stands for: a function's or `build`'s as they make it now, or a file's."""
     function = target_function(target, folder)
     if function is not None:
-        # The real world, but for what is never the same twice.
-        now = Surroundings(os.path.abspath(folder), time.time())
-        return call_function(function, now, timeout)
+        return call_function(function, _now(folder), timeout)
     path = target if target == "-" else os.path.join(folder, target)
     if target != "-" and not os.path.exists(path):
         raise SourceError(
             f"{target}: no such file; a prompt is a file, a function as module:function, or 'build' with its options"
         )
+    if target.endswith(".py"):
+        raise SourceError(f"{target}: Python source is no prompt; name the function, as {target}:function")
     return parse_input(read_text(path), name_of(target))
+
+
+def _now(folder: str) -> Surroundings:
+    """Return the real world, but for what is never the same twice."""
+    return Surroundings(os.path.abspath(folder), time.time())
 
 
 def target_function(target: str, folder: str) -> Function | None:

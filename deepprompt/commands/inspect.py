@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepprompt.commands import counting
 from deepprompt.commands.cache import read_gap
-from deepprompt.commands.inputs import built, name_of, parse_request, read_text
+from deepprompt.commands.inputs import built, load_request, name_of, parse_request, read_text, target_function
 from deepprompt.commands.options import given, working_folder
 from deepprompt.commands.output import say
 from deepprompt.errors import MessageError, SourceError
@@ -81,16 +81,25 @@ def _view(options: argparse.Namespace) -> View:
         prompt = built(["--cwd", working_folder(options)])
         title = f"the prompt of {os.path.basename(working_folder(options)) or os.sep}"
         return prompt_view(explain(prompt, counting.counter(options)), title, prompt.notes)
-    name, text = name_of(options.old), read_text(options.old)
+    name = name_of(options.old)
     if options.new:
         if options.kind == "session":
             options.usage_error("--as session shows one conversation: give A alone")
-        return _difference(options, parse_request(text, name), name)
+        return _difference(options, load_request(options.old), name)
+    if target_function(options.old, os.curdir) is not None:
+        return _prompt(options, load_request(options.old), name)
+    text = read_text(options.old)
     if options.kind != "prompt" and (options.kind == "session" or _is_conversation(text)):
         from deepprompt.commands.inspect_session import view_session
 
         return view_session(options, text, name)
-    segments = parse_request(text, name)
+    return _prompt(options, parse_request(text, name), name)
+
+
+def _prompt(options: argparse.Namespace, segments: list[Segment], name: str) -> View:
+    from deepprompt.checks.explain import explain
+    from deepprompt.inspector.views import prompt_view
+
     counter = counting.counter(options, counting.model_of(segments))
     return prompt_view(explain(segments, counter), name)
 
@@ -101,7 +110,7 @@ def _difference(options: argparse.Namespace, old: list[Segment], name: str) -> V
     from deepprompt.inspector.views import difference_view
 
     other = name_of(options.new)
-    new = parse_request(read_text(options.new), other)
+    new = load_request(options.new)
     counter = counting.counter(options, counting.model_of(new))
     totals = total_tokens(old), total_tokens(new)
     found = blame(list(old), list(new))

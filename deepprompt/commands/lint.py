@@ -28,6 +28,8 @@ TEXT_FILES = (".md", ".mdc", ".txt", ".prompt", ".rst")
 """What of a folder is linted."""
 
 _MOST_FILES = 10_000
+# What tools put into a project's folder, our own snapshots among it.
+_NOT_PROMPTS = frozenset(("__pycache__", "__snapshots__", "build", "dist", "node_modules", "site-packages", "venv"))
 _FORMATS = ("text", "json", "sarif")
 
 
@@ -67,6 +69,9 @@ def _codes(value: str) -> list[str]:
 
 def run(options: argparse.Namespace) -> int:
     """Lint the targets and print what was found."""
+    if options.rules and options.format == "json":
+        write_json([dataclasses.asdict(rule) for rule in RULES.values()], options.out or "")
+        return 0
     if options.rules:
         write("".join(f"{rule.code}  {rule.name}: {rule.summary} {rule.advice}\n" for rule in RULES.values()))
         return 0
@@ -81,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
         comments=settings.comments and not options.no_comments,
         models=((options.provider, options.model or ""),) if options.provider else settings.models,
     )
-    targets = [(target, target) for target in options.targets] or targets_of(settings)
+    targets = [(target, settings.prompts.get(target, target)) for target in options.targets] or targets_of(settings)
     if not targets:
         options.usage_error("nothing to lint: name a file, a folder, module:function or 'build'; or set "
                             "[tool.deepprompt.prompts] in pyproject.toml")  # fmt: skip
@@ -122,7 +127,10 @@ def load_subjects(name: str, target: str, folder: str, settings: Settings) -> It
         yield subjects_of_requests(value, name)
         return
     try:
-        yield subject_of(value, name)
+        subject = subject_of(value, name)
+        if not any(segment.text for segment in subject.segments if segment.kind != "setting"):
+            raise MessageError("no prompt in it: nothing that would be sent")
+        yield subject
     except MessageError as error:
         raise MessageError(f"{name}: {error}") from None
 
@@ -139,7 +147,7 @@ def _folder(target: str, path: str) -> Subject:
     """Return the text files of a folder, each as a part, in the order of their paths."""
     texts = []
     for root, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_PROMPTS)
         for name in sorted(names):
             if name.endswith(TEXT_FILES):
                 inside = os.path.normpath(os.path.join(target, os.path.relpath(os.path.join(root, name), path)))

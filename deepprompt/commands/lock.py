@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from deepprompt.checks.lock import (
@@ -12,6 +14,7 @@ from deepprompt.checks.lock import (
     LockedPart,
     LockedPrompt,
     compare_locks,
+    is_lock,
     lock_prompt,
     lock_text,
     read_lock,
@@ -47,33 +50,59 @@ def run(options: argparse.Namespace) -> int:
     """Write the lock, or compare with it."""
     folder = working_folder(options)
     settings = read_settings(folder, options.config)
-    settings = dataclasses.replace(
-        settings,
-        prompts=dict(map(_named, options.targets)) or settings.prompts,
-        lock=options.lock or settings.lock,
-    )
-    if not settings.prompts:
-        options.usage_error("nothing to lock: name a file, module:function or 'build'; or set "
-                            "[tool.deepprompt.prompts] in pyproject.toml")  # fmt: skip
-    made = lock_all(settings, folder)
+    settings = dataclasses.replace(settings, lock=options.lock or settings.lock)
     path = os.path.join(folder, settings.lock)
+    named = [_named(target, settings) for target in options.targets]
+    if twice := [name for name, count in Counter(name for name, _ in named).items() if count > 1]:
+        options.usage_error(f"{twice[0]}: named twice")
+    settings = dataclasses.replace(settings, prompts=dict(named) or settings.prompts)
+    if not settings.prompts:
+        options.usage_error(_nothing(settings, path))
+    olds = _existing(path, settings) if not options.check else locked(settings, folder)
+    # Targets on the command line are some of the prompts; those in the settings are all of them.
+    others = [old for old in olds if named and old.name not in settings.prompts]
+    made = lock_all(settings, folder)
+    drifts = compare_locks([old for old in olds if old not in others], made)
     if not options.check:
-        write(lock_text(made), path)
-        drifts: list[Drift] = []
-    else:
-        drifts = compare_locks(locked(settings, folder), made)
+        write(lock_text([*others, *made]), path)
     if options.json:
         write_json(report(drifts, settings))
     else:
-        write(
-            "".join(f"{line}\n" for line in review(drifts, settings, made)) if options.check else _written(made, path)
-        )
-    return 1 if drifts else 0
+        lines = review(drifts, settings, made) if options.check else _written(drifts, settings, [*others, *made])
+        write("".join(f"{line}\n" for line in lines))
+    return 1 if drifts and options.check else 0
 
 
-def _named(target: str) -> tuple[str, str]:
+def _named(target: str, settings: Settings) -> tuple[str, str]:
+    """Return a target with its name: its own, the one before `=`, or the one that the settings have for it."""
+    if target in settings.prompts:
+        return target, settings.prompts[target]
     name, equals, rest = target.partition("=")
-    return (name, rest) if equals and rest and name.replace("-", "_").isidentifier() else (target, target)
+    name, rest = (name, rest) if equals and rest and name.replace("-", "_").isidentifier() else (target, target)
+    if rest == "-":
+        raise SourceError("standard input cannot be locked: nobody could check it again; name a file")
+    return name, rest
+
+
+def _nothing(settings: Settings, path: str) -> str:
+    """Return what to do where nothing says what to lock."""
+    what = (
+        "nothing to lock: name a file, module:function or 'build'; or set [tool.deepprompt.prompts] in pyproject.toml"
+    )
+    if not os.path.exists(path):
+        return what
+    known = " ".join(shlex.quote(f"{old.name}={old.target}") for old in read_lock(own_text(path), settings.lock))
+    return f"{what}; {settings.lock} has {known}"
+
+
+def _existing(path: str, settings: Settings) -> list[LockedPrompt]:
+    """Return the prompts of the lock that is to be replaced; what is no lock, or a newer one, is not replaced."""
+    if not os.path.exists(path) or not os.path.getsize(path):
+        return []
+    text = own_text(path)
+    if not is_lock(text):
+        raise SourceError(f"{settings.lock}: is there, and is no lock file; --lock FILE names another")
+    return read_lock(text, settings.lock)
 
 
 def lock_all(settings: Settings, folder: str) -> list[LockedPrompt]:
@@ -96,24 +125,36 @@ def locked(settings: Settings, folder: str) -> list[LockedPrompt]:
     return read_lock(own_text(path), settings.lock)
 
 
-def _written(made: Sequence[LockedPrompt], path: str) -> str:
-    tokens = sum(prompt.tokens for prompt in made)
-    return f"{os.path.basename(path)}: {len(made)} prompt{'' if len(made) == 1 else 's'}, {tokens:,} tokens locked\n"
+def _written(drifts: Sequence[Drift], settings: Settings, made: Sequence[LockedPrompt]) -> Iterator[str]:
+    for drift in drifts:
+        yield from _changes(drift) if drift.old else ()
+    yield f"{settings.lock}: {_counted(len(made), 'prompt')}, {_counted(_tokens(made), 'token')} locked"
+
+
+def _tokens(prompts: Sequence[LockedPrompt]) -> int:
+    return sum(prompt.tokens for prompt in prompts)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def review(drifts: Sequence[Drift], settings: Settings, made: Sequence[LockedPrompt]) -> Iterator[str]:
     """Yield what has drifted, in lines for a person."""
     if not drifts:
-        tokens = sum(prompt.tokens for prompt in made)
         said = "1 prompt is as it was" if len(made) == 1 else f"all {len(made)} prompts are as they were"
-        yield f"{settings.lock}: {said} locked ({tokens:,} tokens)"
+        yield f"{settings.lock}: {said} locked ({_counted(_tokens(made), 'token')})"
         return
     for drift in drifts:
-        yield from _drift(drift, settings)
+        yield from _changes(drift)
+        if drift.old and drift.new:
+            yield f"  the first {drift.same:,} tokens are the same; writing the rest costs more than reading it, by"
+            for cost in _costs(drift, settings):
+                yield f"    {cost['provider']} {cost['model']}: {_cost(cost)}"
     yield f"If that is meant, run 'deepprompt lock' and commit {settings.lock}."
 
 
-def _drift(drift: Drift, settings: Settings) -> Iterator[str]:
+def _changes(drift: Drift) -> Iterator[str]:
     name = _shown(drift.name)
     if drift.old is None or drift.new is None:
         yield f"{name}: not locked yet" if drift.old is None else f"{name}: locked, but the project has no such prompt"
@@ -123,9 +164,6 @@ def _drift(drift: Drift, settings: Settings) -> Iterator[str]:
         yield f"  {sign} {_change(old, new)}"
     if drift.old.target != drift.new.target:
         yield f"  ~ target: {_shown(drift.old.target)} -> {_shown(drift.new.target)}"
-    yield f"  the first {drift.same:,} tokens are the same; filling a cache entry again costs, more than reading it"
-    for cost in _costs(drift, settings):
-        yield f"    {cost['provider']} {cost['model']}: {_cost(cost)}"
 
 
 def _change(old: LockedPart | None, new: LockedPart | None) -> str:
@@ -137,9 +175,17 @@ def _change(old: LockedPart | None, new: LockedPart | None) -> str:
         return f"{name}: {tokens:+,} tokens" + (f", {part.version}" if part.version else "")
     if old == new:
         return f"{name}: stands elsewhere"
+    if new.pace == old.pace == "setting":
+        return f"{name}: {_shown(old.value)} -> {_shown(new.value)}"
     changes = [f"{old.tokens:,} -> {new.tokens:,} tokens ({new.tokens - old.tokens:+,})"]
+    if old.sha256 == new.sha256:
+        changes = []
+    elif old.tokens == new.tokens:
+        changes = [f"other text, {old.bytes:,} -> {new.bytes:,} bytes"]
     if old.pace != new.pace:
         changes.append(f"pace {old.pace} -> {new.pace}")
+    if old.mark != new.mark:
+        changes.append(f"mark {old.mark or 'none'} -> {new.mark or 'none'}")
     if old.version != new.version:
         changes.append(f"{old.version or 'no version'} -> {new.version or 'no version'}")
     elif old.version and old.sha256 != new.sha256:
@@ -150,18 +196,17 @@ def _change(old: LockedPart | None, new: LockedPart | None) -> str:
 def _costs(drift: Drift, settings: Settings) -> list[dict[str, object]]:
     """Return what filling the caches again costs, by each model that the project names, or by one of each provider."""
     rows: list[dict[str, object]] = []
-    for rules in _rules(settings):
+    for rules in _rules(drift, settings):
         cost = rewarming(drift, rules)
         rows.append({"provider": rules.provider, "model": rules.model, "as_of": rules.as_of} | dataclasses.asdict(cost))
     return rows
 
 
-def _rules(settings: Settings) -> list[Rules]:
+def _rules(drift: Drift, settings: Settings) -> list[Rules]:
     facts = bundled_facts()
-    known = facts.providers()
-    for provider, _ in settings.models:
-        if provider not in known:
-            raise SourceError(f"{settings.source}: models: no provider {provider!r}; there are: {', '.join(known)}")
+    own = drift.new.model.partition("/") if drift.new else ("", "", "")
+    if own[0] in facts.providers():
+        return [facts.rules(own[0], own[2])]
     return [facts.rules(*pair) for pair in settings.models or facts.examples()]
 
 

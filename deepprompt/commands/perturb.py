@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 
 from deepprompt.checks.moves import MOVES
 from deepprompt.checks.perturb import Stability, perturb
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.commands.inputs import target_function
+from deepprompt.commands.inputs import TIMEOUT, target_function
 from deepprompt.commands.options import given, working_folder
 from deepprompt.commands.output import say, write, write_json
+from deepprompt.commands.settings import read_settings
 from deepprompt.errors import CallError, SourceError
 from deepprompt.sources.function import Function, find_function
-
-TIMEOUT = 60.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ]
     )
     parser.add_argument(
-        "targets", metavar="TARGET", nargs="+", type=given, help="module:function, file.py:function, or 'build ...'"
+        "targets",
+        metavar="TARGET",
+        nargs="+",
+        type=given,
+        help="module:function, file.py:function, 'build ...', or a name of [tool.deepprompt.prompts]",
     )
     parser.add_argument(
         "--cwd", metavar="DIR", type=given, default=".", help="the project's folder (default: the current one)"
@@ -96,6 +100,12 @@ def _function(target: str, folder: str, options: argparse.Namespace) -> Function
     function = target_function(target, folder)
     if function is not None:
         return function
+    named = {} if ":" in target else read_settings(folder).prompts
+    if target in named and (function := target_function(named[target], folder)) is not None:
+        return function
+    path = named.get(target, target)
+    if os.path.isfile(os.path.join(folder, path)) and not path.endswith(".py"):
+        options.usage_error(f"{path}: a file does not move by itself; perturb calls functions")
     try:
         return find_function(target, folder)
     except SourceError as error:

@@ -100,6 +100,10 @@ def _model(text: str, table: _Table) -> tuple[str, str]:
     provider, slash, model = text.partition("/")
     if not slash or not provider or not model:
         raise table.wrong("models", f"{text!r} is not written as PROVIDER/MODEL")
+    from deepprompt.wire.facts import bundled_facts
+
+    if provider not in (known := bundled_facts().providers()):
+        raise table.wrong("models", f"no provider {provider!r}; there are: {', '.join(known)}")
     return provider, model
 
 

@@ -50,8 +50,12 @@ def assert_prefix_stable() -> Callable[..., Stability]:
 
     def check(target: str | Callable[[], object], **options: Any) -> Stability:
         from deepprompt.checks.perturb import perturb
+        from deepprompt.errors import DeepPromptError
 
-        result = perturb(target, **options)
+        try:
+            result = perturb(target, **options)
+        except DeepPromptError as error:  # it says all that there is to say
+            pytest.fail(str(error), pytrace=False)
         if not result.stable:
             pytest.fail(result.report(), pytrace=False)
         return result
