@@ -172,3 +172,11 @@ def test_what_differs_is_seen_to_differ(old: str, new: str) -> None:
     shown = list(visible_diff(old.encode("utf-8", "ignore"), new.encode("utf-8", "ignore")))
     removed, added = ([text for sign, text in shown if sign == side] for side in "-+")
     assert not shown or removed != added or ("\\", "no newline at the end") in shown
+
+
+def test_what_is_gone_is_named() -> None:
+    """A field that the new value has not got is named, not the one that now stands in its place."""
+    mark = {"type": "text", "text": "A", "cache_control": {"type": "ephemeral"}}
+    old = store({"system": [mark], "messages": [{"role": "user"}]})
+    new = store({"system": [{"type": "text", "text": "A"}], "messages": [{"role": "user"}]})
+    assert first_difference(old, new).partition(", column ")[2] == "1, system[0].cache_control.type is gone"

@@ -72,9 +72,8 @@ def test_a_request_is_held_to_its_provider(tmp_path: Path, capsys: Capture) -> N
     run(capsys, "lint", "--cwd", tmp_path, "body.json")
     options = ("--provider", "anthropic", "--model", "claude-opus-5-5")
     assert "DP615 " in run(capsys, "lint", "--cwd", tmp_path, *options, "body.json", code=1)
-    assert "no provider 'frob'; there are: anthropic" in failure(
-        capsys, "lint", "--cwd", tmp_path, "--provider", "frob", "body.json"
-    )
+    said = wrong(capsys, "lint", "--cwd", tmp_path, "--provider", "frob", "body.json")
+    assert "no provider 'frob'; there are: anthropic" in said
 
 
 def test_select_and_ignore(tmp_path: Path, capsys: Capture) -> None:

@@ -89,8 +89,17 @@ def _read(value: object) -> list[Segment]:
     if isinstance(value, Mapping):
         return _read_object(value)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
+        if value and all(isinstance(item, Mapping) and _is_recorded(item) for item in value):
+            raise MessageError(
+                "a list of requests, not one: give one of them, or what takes them all: cache, lint, inspect"
+            )
         return _messages(value, "messages")
     raise MessageError(f"not a request: {type(value).__name__}; expected a body, a list of messages or a text")
+
+
+def _is_recorded(item: Mapping[str, Any]) -> bool:
+    """Whether an object of a list is a request of its own, and no message."""
+    return "role" not in item and any(isinstance(item.get(key), list | Mapping) for key in (*_MESSAGES, "body"))
 
 
 def _read_object(value: Mapping[str, Any]) -> list[Segment]:

@@ -77,6 +77,11 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.model and not options.provider:
         options.usage_error("--model needs --provider NAME, whose model it is")
+    if options.provider:
+        from deepprompt.wire.facts import bundled_facts
+
+        if options.provider not in (known := bundled_facts().providers()):
+            options.usage_error(f"no provider {options.provider!r}; there are: {', '.join(known)}")
     folder = working_folder(options)
     settings = read_settings(folder, options.config)
     settings = dataclasses.replace(
@@ -194,8 +199,6 @@ def _limits(subject: Subject, settings: Settings) -> Limits:
     from deepprompt.wire.facts import bundled_facts
 
     facts = bundled_facts()
-    if provider not in facts.providers():
-        raise SourceError(f"no provider {provider!r}; there are: {', '.join(facts.providers())}")
     if provider == "litellm":  # whose marks go through to the provider behind it
         provider = facts.route(model) or provider
     return dataclasses.replace(limits, rules=facts.rules(provider, model))

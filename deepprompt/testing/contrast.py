@@ -45,7 +45,17 @@ def first_difference(old: bytes, new: Stored) -> str:
     start = new.rfind(b"\n", 0, at) + 1
     line, column = new.count(b"\n", 0, at) + 1, len(_decoded(new[start:at])) + 1
     where = f"byte {offset}, line {line}, column {column}"
-    return f"first difference: {where}{_owner(new, at)}{_characters(old[at : at + 4], new[at : at + 4])}"
+    owner = _gone(old, new, at) or _owner(new, at)
+    return f"first difference: {where}{owner}{_characters(old[at : at + 4], new[at : at + 4])}"
+
+
+def _gone(old: bytes, new: Stored, at: int) -> str:
+    """Return the path of the leaf of the stored file that the new value has not got, "" where it still has it."""
+    if not new.is_lines or at >= len(old):
+        return ""
+    path, (now, inside) = _leaf(old, at)[0], _leaf(new, at)
+    gone = path and now and new.find(f"{path}:".encode()) < 0 and not inside.startswith(b"\n")
+    return f", {spelled(path)} is gone" if gone else ""
 
 
 def visible_diff(old: bytes, new: bytes) -> Iterator[tuple[str, str]]:
