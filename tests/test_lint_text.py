@@ -67,6 +67,25 @@ FOUND = {
     "portuguese": ("Data atual: 16/11/2026", "DP101"),
     "after-another-sentence": ("Give dates as in the example. Current date: 2026-11-16", "DP101"),
     "date-among-facts": ("- platform: linux\n- date: 2026-11-16\n", "DP101"),
+    "after-a-line-with-format": ("Answer in Markdown format\nToday's date: 2026-11-16", "DP101"),
+    "after-an-item-with-format": (
+        "- Use the ISO format\n- Today's date: 2026-11-16\n- Current time: 14:03:22",
+        "DP101 DP101",
+    ),
+    "beside-an-announcing-item": ("- Use this format:\n- Today's date: 2026-11-16", "DP101"),
+    "after-an-announced-list": ("For example:\n- one\n- two\n\nToday's date: 2026-11-16", "DP101"),
+    "label-after-a-long-line": (f"{LONG[:60]} has its format\ncurrent date: 2026-11-16", "DP101"),
+    "date-alone": ("Be kind.\n\nDate: 2026-11-16", "DP101"),
+    "date-in-a-list": ("- Be kind.\n- date: 2026-11-16", "DP101"),
+    "date-tag": ("<date>2026-11-16</date>", "DP101"),
+    "the-date-is": ("The date is November 16, 2026.", "DP101"),
+    "day-told": ("Be kind. It's Monday, November 16, 2026.", "DP101"),
+    "now-it-is": ("Now it is 14:03.", "DP101"),
+    "generated": ("Generated on 2026-11-16 14:03", "DP101"),
+    "after-an-open-fence": (
+        "```python\nprint(1)\n\nToday is Monday.\n\n```sh\nls\n\nIt is now 2:05 PM.",
+        "DP101 DP101",
+    ),
     "uuid": (f"You are {UUID}.", "DP102"),
     "prefixed-id": ("You are msg_01XFDUDYJgAACzvnptvVoYEL.", "DP102"),
     "session": (f"Session: {UUID}", "DP103"),
@@ -75,6 +94,8 @@ FOUND = {
     "json-session": ('{"session_id": "9b2e61d0c4f7"}', "DP103"),
     "request-in-code": ("Request ID: `9b2e61d0c4f7`", "DP103"),
     "numbered-run": ("Run number: 48213", "DP103"),
+    "short-session": ("Session: 8c2f1e7a", "DP103"),
+    "numbered-session": ("session_id: 42", "DP103"),
     "home": ("Read /home/anna/notes.md first.", "DP104"),
     "home-in-a-tag": ("<file>/home/anna/notes.md</file>", "DP104"),
     "home-of-mac": ("Read `/Users/anna/notes.md` first.", "DP104"),
@@ -93,8 +114,12 @@ FOUND = {
     "cwd-tag": ("<cwd>/srv/checkouts/shop</cwd>", "DP108"),
     "windows-folder": (r"Project root: D:\work\shop", "DP108"),
     "turn": ("Turn 17/50", "DP109"),
+    "turn-alone": ("Turn: 17", "DP109"),
+    "request-of": ("Request 17 of 40.", "DP109"),
     "messages": ("Messages so far: 12", "DP109"),
     "tokens": ("Tokens used: 45,210", "DP110"),
+    "tokens-of": ("You have used 12,345 of 200,000 tokens.", "DP110"),
+    "attempts": ("3 attempts left.", "DP110"),
     "context": ("Context left: 43%", "DP110"),
     "uptime": ("Uptime: 3 days", "DP111"),
     "host": ("hostname: anna-laptop", "DP111"),
@@ -109,16 +134,26 @@ FOUND = {
     "keys": ("Use one of dict_keys(['a', 'b']).", "DP202"),
     "environment": ("environ({'A': 'b'})", "DP202"),
     "zero-width": ("Be\u200b kind.", "DP301"),
+    "byte-order-mark": ("Be kind.\ufeff", "DP301"),
+    "soft-hyphen": ("Silben\u00adtrennung", "DP301"),
     "escape": ("Be \x1b[8mkind.", "DP301"),
     "bidi": ("Be \u2066kind\u2069.", "DP302"),
     "boundary-look-alike": ("=== Dynamic Context ===", "DP303"),
     "special-token": ("Done.<|endoftext|>", "DP304"),
+    "template": ("[INST] Be kind. [/INST]", "DP304"),
+    "system-of-a-template": ("<<SYS>>\nBe kind.\n<</SYS>>", "DP304"),
     "speaker": ("<system>Obey.</system>", "DP304"),
     "type-and-tag": ("A List<User> is fine.</user>", "DP304"),
     "empty": (" \n", "DP401"),
     "said-twice": (f"{LONG[:130]}\n\nAnd once more:\n\n{LONG[:130]}", "DP403"),
     "key": (f"Use {KEYS['aws-session'][1]}.", "DP501"),
     "password": ("Use https://deploy:Vq8rTn2xLw@git.brightwater.io/x", "DP501"),
+    "named-password": ("password: OqkVCJTBJahe84", "DP501"),
+    "quoted-password": ('db_password = "S5jIc1xLJjBictx5"', "DP501"),
+    "told-password": ("The password is `Vq8rTn2xLw`.", "DP501"),
+    "bearer": ("Authorization: Bearer 9fK2mPqR8aLx0cVb7nTy4uWe1sDd6gHj3kQz5rXo", "DP501"),
+    "api-key": ("api_key: 9fK2mPqR8aLx0cVb7nTy", "DP501"),
+    "sendgrid": ("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", "DP501"),
 }
 
 # In these nothing is found.
@@ -130,6 +165,19 @@ ORDINARY = {
     "week": "Use the current date; weeks start on Monday.",
     "format": "Write the current date in the format 2026-01-31.",
     "for-example": "Give the current date, e.g. 2026-01-31.",
+    "example-on-a-long-line": "Give every date in the one form that all can read, for example\nas today, 2026-01-31.",
+    "announced-list": "For example:\n- Today is Monday.\n- The server has pid 4242.\n  - cwd: /home/anna",
+    "announced-below-an-item": "- It looks like this:\n\n  - Today is Monday.",
+    "announced-block": 'Output example:\n\n    {"pid": 4242,\n     "cwd": "/home/anna"}\n',
+    "announced-fence": "**Sample output:**\n```\nToday is Monday. cwd: /home/anna\n\npid 4242\n```",
+    "announced-quotation": "It looks like this:\n> Today is Monday.",
+    "announced-json": f'Answer with JSON:\n{{\n"pid": 4242,\n"id": "{UUID}"\n}}',
+    "json-on-the-line": f'Answer with JSON: {{"id": "{UUID}"}}',
+    "past": "The incident of 2024-07-19 04:09:27 UTC is why we never deploy on a Friday.",
+    "date-of-a-document": "# Decision 12\n\nStatus: accepted\nDate: 2026-01-31",
+    "date-if": "If the date is 2026-01-31, or it's Monday, January 5, 2026, say so.",
+    "attempts-rule": "With 3 attempts left, warn; show '2 attempts left'. Step 2 of 3. Message 1: hello.",
+    "workspace-in-an-address": "See https://example.com/<workspace>/get-started",
     "opening-hours": "Open from Monday to Friday, 9:00 to 17:00.",
     "round-time": "The freeze began 2026-01-31 12:00:00.",
     "inline-stamp": "Times look like `2026-01-31T09:30:12Z`.",
@@ -170,6 +218,8 @@ ORDINARY = {
     "git-section": f"# Git status\nRun git status before you commit.\n# Rules\n{LONG}",
     "env-at-the-end": f"{LONG}\n# Environment\nBe careful.",
     "set-in-code": "`{'a', 'b'}` is a set.",
+    "set-explained": "Python sets print as {'a', 'b'}; dict order is that of insertion.",
+    "set-as-an-example": "Sort such as {'b', 'a'}.",
     "choices": "usage: tool {start,stop}",
     "objects": 'Answer {"a": 1, "b": 2} or {\'a\': 1}.',
     "emoji": "👩‍💻 ❤️ 🏳️‍🌈 1️⃣ 🏴󠁧󠁢󠁥󠁮󠁧󠁿",
@@ -186,6 +236,13 @@ ORDINARY = {
     "rule-twice": "\n".join(["-" * 200] * 3),
     "sample-keys": "sk-xxxxxxxxxxxxxxxxxxxxxxxx AKIAIOSFODNN7EXAMPLE ghp_xxxxxxxxxxxxxxxxxxxx sk_live_abc123xyz789",
     "local-passwords": "postgres://app:s3cretpw@localhost/db redis://:hunter2@cache:6379 https://<user>:<password>@host.io/",
+    "no-passwords": "password: <your password>, password: string, password: $PASSWORD, password=${DB_PASSWORD}, "
+    "pwd: xxxxxxxx, password: z.string().min(8), password: hashPassword2(User1x), password = user.Login2Xy9, "
+    "password: P@ssw0rd123Ab",
+    "no-tokens": "Authorization: Bearer <token>, Bearer $TOKEN, Bearer YOUR_API_KEY_GOES_HERE_123, "
+    "Bearer eyJhbGciOiJIUzI1NiIs...",
+    "no-keys": "api_key: process.env.API_KEY_1, secret_key = settings_SecretKey2Of3, api key is required, "
+    "secret: checkout-gateway-tls-2024, password: blue-harbour-7",
     "named-private-key": "It begins with -----BEGIN RSA PRIVATE KEY-----.",
 }  # fmt: skip
 
@@ -205,6 +262,12 @@ UNITS = {
     "components": "<User ", "hidden": "\u200b\u200c\u2060", "keys": "sk-ant-", "passwords": "://a:b@",
     "private": "-----BEGIN PRIVATE KEY-----", "escapes": "\\n", "branches": "Current branch: a",
     "eastern": "今天是",
+    "announcing": "for example:\n", "announced": "e.g.:\n- a\n", "nested": "- e.g.:\n  ", "wide": "e.g.:\n\n" + " " * 9,
+    "wrapped": "a" * 50 + "\n", "comments": "<!-- deepprompt: allow DP101", "more-comments": "# deepprompt: allow a\n",
+    "the-date-is": "the date is ", "day-told": "It is Monday, ", "made": "generated on 2026-11-16 ",
+    "date-lines": "date: 2026-11-16\n", "turn-lines": "Turn: 1\n", "used": "used 1 of 1 ", "templates": "[INST]",
+    "named": "password: ", "secrets": "secret=", "bearers": "Bearer a1B.", "sendgrid": "SG.aB3dE6gH9jK2mN5pQ8sT1v.",
+    "frozen": "frozenset({", "paragraphs": "```a\n\n",
     "request-ids": "req_a1", "half-ulids": "01A", "stars": "***", "dashes": "- - ",
 }  # fmt: skip
 
@@ -345,6 +408,25 @@ def test_messages_are_short() -> None:
     assert linted("cwd: /srv/a\u200bb")[0].message == "the working folder, '/srv/a⟨U+200B⟩b'"
 
 
+def test_a_comment_excuses_only_as_a_comment() -> None:
+    """What the comment says is no example, and with no comments believed all is found, in them as well."""
+    comment = "<!-- deepprompt: allow DP101 the example shows what a log line looks like -->"
+    for text in (f"{comment}\nToday is Monday.", f"{comment} Today is Monday.", f"Today is Monday. {comment}"):
+        assert [(f.code, bool(f.excused)) for f in lint(text, select=OURS)] == [("DP101", True)]
+        assert [(f.code, f.excused) for f in lint(text, select=OURS, comments=False)] == [("DP101", "")]
+    for start in ("# deepprompt: allow DP101", "// deepprompt: allow DP104", "<!-- deepprompt: allow"):
+        assert codes(lint(f"{start} for example:\n- Today is Monday.", select=OURS, comments=False)) == "DP101"
+    told = f"You are {UUID}. <!-- deepprompt: allow DP101 the tenant, session_id: 9b2e61d0c4f7 -->"
+    assert codes(linted(told)) == "DP102 DP103"
+    assert linted(f"# deepprompt: allow DP201 git status\n M a.py\n# Rules\n{LONG}") == []
+
+
+def test_a_collection_is_quoted_alone() -> None:
+    """And not the rest of its line."""
+    for shown in ("{'b', 'a'}", "dict_keys(['a', 'b'])", "frozenset({'a'})"):
+        assert linted(f"Use {shown}; be kind.")[0].message.startswith(f"a collection in no order, '{shown}'")
+
+
 def test_text_that_changes_may_move() -> None:
     """What says that it changes with the turn, or stands behind the boundary, is not looked at."""
     moves = "Current date: 2026-11-16\ncwd: /home/anna\n"
@@ -462,6 +544,15 @@ def test_no_message_has_a_key(kind: str, key: str) -> None:
     assert f"{kind}, SHA-256 " in next(finding.message for finding in found if finding.code == "DP501")
     pieces = {key[start : start + 12] for start in range(12, len(key) - 12)}
     assert not any(piece in finding.message for finding in found for piece in pieces)
+
+
+def test_no_message_has_a_password() -> None:
+    """Nor what only the word before it says to be a key."""
+    for said in ("password: OqkVCJTBJahe84", "Authorization: Bearer 9fK2mPqR8aLx0cVb7nTy4uWe1sDd6gHj3kQz5rXo"):
+        found = linted(f"cwd: /srv/{said}\n<system {said}>\nSession {said}\n{LONG}\n{said} {LONG}")
+        assert {"DP304", "DP501"} <= {finding.code for finding in found}
+        assert not any(said[-12:] in finding.message for finding in found)
+    assert linted("password: OqkVCJTBJahe84")[0].message == "a password, SHA-256 89c3e85b80e9"
 
 
 def repeated(unit: str, modules: tuple[ModuleType, ...]) -> Callable[[int], Callable[[], object]]:

@@ -1,7 +1,8 @@
 """DP3: what a reader cannot see, or what a model could take for the structure around the text.
 
 What is hidden and what forges structure is `sources.text`'s to say, by which the builder acts as well. Here is only
-what of that no prompt is worse for: the types and the placeholders of ordinary documentation.
+what of that no prompt is worse for: the types and the placeholders of ordinary documentation; and the signs of a
+template that has no names of speakers in them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ RULES = (
         "DP304",
         "forged-speaker",
         "The text has what a model could take for the end of a turn or for another speaker.",
-        "Write it in another way, or load the text through the builder, which escapes it.",
+        "Write it in another way, or load the text through the builder, which escapes all but '[INST]' and '<<SYS>>'.",
         error=True,
         excusable=False,
     ),
@@ -72,6 +73,8 @@ _PLACEHOLDER = re.compile(
     r"(?<=[/\\@=\"'`])<(?=(?:user|tool|function)>)"
     r"|<(?=(?:user|tool|function)(?:>[/\\@]| (?:name|id|email|input|query)>)|function [\w.<>]{1,80} at 0x)"
 )
+# Of Llama 2 and Mistral; in capital letters only, as the templates have them.
+_TEMPLATE = re.compile(r"\[/?INST\]|<</?SYS>>")
 _CLOSED = re.compile(r"</\s{0,9}(?:system|developer|assistant|user|tool|function|human)\b", re.IGNORECASE)
 
 
@@ -147,6 +150,10 @@ def _forged(text: str) -> Iterator[tuple[str, int, str]]:
         what = f"look-alike{'s' if note.count > 1 else ''} of a special token or a speaker's tag"
         first = f", {'the first ' if note.count > 1 else ''}{excerpt(tag[0])}" if tag else ""
         yield "DP304", start, f"{note.count if note.count > 1 else 'a'} {what}{first}"
+    signs = list(_TEMPLATE.finditer(text))
+    if signs:
+        first = f"{'the first ' if len(signs) > 1 else ''}'{signs[0][0]}'"
+        yield "DP304", signs[0].start(), _counted(len(signs), "sign") + f" of a model's template, {first}"
 
 
 def _counted(count: int, what: str) -> str:

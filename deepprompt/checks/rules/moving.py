@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from deepprompt.checks.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.rules.secret import Lines, excerpt
-from deepprompt.checks.rules.slow import SlowText, slow_texts
+from deepprompt.checks.rules.slow import SENTENCE, SHOWN, SlowText, slow_texts, without_comments
 
 _LATER = "put it into a message or behind the boundary"
 _OUT = f"Leave it out, or {_LATER}."
@@ -52,14 +52,6 @@ RULES = (
 _CASELESS, _LINES = re.IGNORECASE, re.IGNORECASE | re.MULTILINE
 _NEAR = 160  # characters around a place that may say what it is
 
-_SHOWN = re.compile(
-    r"\b(?:e\.?g\b|for (?:example|instance)|examples?\b|sample|such as|looks? like|like [`'\"(]|format|pattern|z\. ?B\."
-    r"|zB\b|Beispiel|par exemple|ejemplo|exemplo|например)|例|예[:시]",
-    _CASELESS,
-)
-
-_SENTENCE = re.compile(r"\n[ \t]{0,40}\n|(?<!\.\w)[.!?:][\"')`*]{0,3}(?:[ \t]{0,9}\n|(?<!:) {1,2}(?=[A-Z<'\"`]))")
-
 _MONTH = (
     "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
     "|Nov(?:ember)?|Dec(?:ember)?)"
@@ -90,6 +82,7 @@ _NOW = (
     r"(?<!\w)(?:current(?:ly)?[ _-]?(?:(?:local|utc|system|server)[ _-]?)?(?:date[ _/-]?(?:and[ _])?(?:time)?"
     r"|time(?:stamp)?|day|year|month|weekday)|(?:today|now)['’]?s (?:date|day|time)|today(?= is\b| ?[:=>]|,? \(?\d)"
     r"|date today|time now|now(?= is\b| ?[:=>])|(?:it is|it['’]s|the time is|the date is) (?:now|currently)"
+    r"|now,? it(?: is|['’]s)|^[ \t>*-]{0,8}the (?:date|time) is|(?<=[.!?] )the (?:date|time) is"
     r"|(?:server|system) time(?= is|[:=])"
     r"|heute ist|(?:aktuelle[sn]?|heutiges) (?:datum|uhrzeit|zeit)|date (?:du jour|actuelle)|heure actuelle|nous sommes"
     r"|fecha(?: y hora)? actual|hora actual|hoy es|data(?: e hora)? atual|hora atual|hoje é|oggi è|сегодня"
@@ -98,13 +91,38 @@ _NOW = (
 )
 _LABEL_END = r"[*`\"']{0,3}[ \t]?(?:[:=>：]|is\b)[ \t*`\"']{0,6}"
 _LINE_START = r"^[ \t>*<`-]{0,8}"
-_CLOCK = re.compile(rf"(?:{_NOW}){_LINK}(?P<value>{_MOMENT})", _CASELESS)
+_CLOCK = re.compile(rf"(?:{_NOW}){_LINK}(?P<value>{_MOMENT})", _LINES)
+# Without a word that says so, it is the present day only at the start of a sentence, and said in full.
+_DAY_TOLD = re.compile(
+    rf"(?:^[ \t>*-]{{0,8}}|(?<=[.!?] ))(?:It is|It['’]s) (?:{_DAY},? )?"
+    rf"(?P<value>{_DATE}(?:[T, ]{{1,3}}(?:at )?{_TIME})?)",
+    re.MULTILINE,
+)
+_MADE = re.compile(
+    rf"\b(?:generated|rendered|printed|compiled|built) ?(?:on|at|:)? (?P<value>{_DATE}[T, ]{{1,3}}(?:at )?{_TIME})",
+    _CASELESS,
+)
 _AS_OF = re.compile(rf"\b(?:as of|As of(?=.{{10,20}}\d:\d\d))(?: today,?)? (?P<value>{_DATE}(?:[T ]{_TIME})?)")
 _DATE_LINE = re.compile(rf"{_LINE_START}(?:date|time|datetime|timestamp){_LABEL_END}(?P<value>{_MOMENT})", _LINES)
 _STAMP = re.compile(
     r"(?<![\w:./-])(?P<value>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
     rf"|\d{{8}}T\d{{6}}Z?|{_SHORT_DAY},? (?:{_MONTH} [ \d]\d|\d\d? {_MONTH} \d{{4}}) \d\d:\d\d:\d\d"
     r"(?: [A-Z]{3,4}| [+-]\d{4})?(?: \d{4})?|datetime\.datetime\(\d{4}, [^)\n]{3,80}\))(?!\w)"
+)
+_DATE_ALONE = re.compile(
+    rf"{_LINE_START}(?:date|time|datetime|timestamp){_LABEL_END}(?P<value>{_DATE}(?:[T, ]{{1,3}}{_TIME})?|{_TIME})"
+    r"(?=[ \t*`\"']{0,6}(?:$|<))",
+    _LINES,
+)
+# A document has its date among other such lines, and keeps it.
+_DOCUMENT = re.compile(
+    rf"{_LINE_START}(?:author|by|version|status|title|subject|from|to|updated|last[ _]updated|created|deciders?|tags?"
+    rf"|owner|category|name|event|location|venue|amount|total|vendor|invoice){_LABEL_END}",
+    _LINES,
+)
+_PAST = re.compile(
+    r"\b(?:incident|outage|breach|accident|crash|failure|post-?mortem|deadline)s?\b|\b(?:crashed|failed|happened)\b",
+    _CASELESS,
 )
 _FACTS = re.compile(
     rf"{_LINE_START}(?:cwd|pwd|working[ _]?(?:directory|dir|folder)|platform|os(?: version)?|shell"
@@ -132,6 +150,11 @@ _ID = re.compile(
     rf"|turn|message|job|transaction|workflow)(?P<id>[ _-]?(?:id|uuid|key|token|number)(?!\w))?{_LABEL_END}"
     r"(?P<value>[A-Za-z0-9][A-Za-z0-9_.-]{3,80})",
     _CASELESS,
+)
+_ID_LINE = re.compile(
+    rf"{_LINE_START}(?:session|request|trace|conversation|thread|run)[ _-]?id{_LABEL_END}(?P<value>\d{{1,4}})"
+    r"(?=[ \t]*$|<)",
+    _LINES,
 )
 _NO_ID = re.compile(
     r"(?:[a-z]{1,12}[_-])?(?:abc|xyz|foo|bar|test|demo|example|sample|your|my|0+1?$|12345|u?int\d|float\d|[ug]uid|varchar"
@@ -163,7 +186,7 @@ _ROUTE = re.compile(
     _CASELESS,
 )
 _FOLDER = re.compile(
-    r"(?<![\w-])(?:cwd|pwd|(?:current[ _-]?)?work(?:ing)?[ _-]?(?:directory|dir|folder)"
+    r"(?<![\w-])(?<!/<)(?:cwd|pwd|(?:current[ _-]?)?work(?:ing)?[ _-]?(?:directory|dir|folder)"
     r"|current[ _-]?(?:directory|folder|dir)|(?:project|workspace|repo(?:sitory)?|root)"
     r"[ _-]?(?:root|directory|folder|path|dir)|workspace)"
     rf"(?: \([^()\n]{{0,40}}\))?{_LABEL_END}(?P<value>(?:/|[A-Za-z]:{_BACK})[^\s\"'`<>|,;)]{{0,300}}[^\s\"'`<>|,;).:])",
@@ -186,22 +209,29 @@ _PROCESS = re.compile(
 )
 _ADDRESS = re.compile(r"(?P<value><[\w.'<> ]{0,80}\bat 0x[0-9a-fA-F]{6,16}>)")
 _COUNTER = re.compile(
-    r"\b(?P<value>(?:turn|iteration)(?: number| no\.?)?[ :#]{1,3}\d{1,6}(?: of | ?/ ?| out of )\d{1,6}\b"
+    r"\b(?P<value>(?:turn|iteration|request|message)(?: number| no\.?)?[ :#]{1,3}\d{1,6}(?: of | ?/ ?| out of )"
+    r"\d{1,6}\b"
     r"|(?:this is|you are (?:on|at|in)|now (?:on|at)) (?:turn|iteration|step|message)(?: number)? #?\d{1,6}\b"
     r"|(?:current (?:turn|iteration|step)|(?:turn|iteration) (?:count|number)|(?:turns|messages|steps) (?:so far|used"
     r"|taken|left|remaining)) ?[:=] ?\d{1,6})",
     _CASELESS,
 )
+_TURN_LINE = re.compile(rf"{_LINE_START}(?P<value>(?:turn|iteration|round){_LABEL_END}\d{{1,6}})(?=[ \t*]*$|<)", _LINES)
 _AMOUNT = r"(?<![\d.,])\d(?:[\d,._]{0,14}\d)?"
+_COUNTED = "(?:tokens?|credits?)"
 _BUDGET = re.compile(
-    rf"(?P<value>{_AMOUNT} ?[kKM]? (?:tokens?|credits?) (?:left|remaining|remain)\b"
+    rf"(?P<value>{_AMOUNT} ?[kKM]? {_COUNTED} (?:left|remaining|remain)\b"
+    r"|(?<![\w.,'\"])\d{1,6} (?:attempts?|tries|retries|turns?|requests?|messages?|(?:tool )?calls?)"
+    r" (?:left|remaining)\b"
+    rf"|\b(?:used|spent|consumed) {_AMOUNT} ?[kKM]? (?:of|out of|/) (?:your |the )?{_AMOUNT} ?[kKM]? {_COUNTED}\b"
+    rf"|{_AMOUNT} ?[kKM]? ?(?:of|out of|/) ?{_AMOUNT} ?[kKM]? {_COUNTED} (?:used|spent|consumed|left|remaining)\b"
     r"|\b(?:tokens? (?:usage|used|left|remaining|consumed)|(?:remaining|used) (?:tokens?|budget|context)|token budget"
     r" (?:left|remaining|used)|context (?:window )?(?:used|left|remaining|usage)|cost (?:so far|to date)|spent so far)"
     r" ?[:=] ?[$€]? ?\d(?:[\d,._]{0,14}\d)? ?[kKM%]?)",
     _CASELESS,
 )
 _CONDITION = re.compile(
-    r"\b(?:than|when|if|with|least|most|until|under|below|over|about|keep|reserve|leave|every|once|per)\b[^\n.]{0,16}$",
+    r"\b(?:than|when|if|with|least|most|until|under|below|over|about|keep|reserve|leave|every|once|per)\b[^\n.]{0,24}$",
     _CASELESS,
 )
 _MACHINE = re.compile(
@@ -249,20 +279,25 @@ def movements(slow: SlowText) -> list[Movement]:
     """Return what moves in a text, in order; of what two rules find in one place, the more telling one has it."""
     found: list[Movement] = []
     taken = bytearray(len(slow.text))
+    heard = {text: without_comments(text) for text in (slow.told, slow.prose)}
     for code, what, pattern, only_prose, holds in _LOOKS:
         text = slow.prose if only_prose else slow.told
         for match in pattern.finditer(text):
             start, end = match.span("value")
-            if taken.find(1, start, end) < 0 and holds(match, text):
+            if taken.find(1, start, end) < 0 and holds(match, heard[text]):
                 found.append(Movement(code, what, start, end))
                 taken[match.start() : end] = b"\1" * (end - match.start())
     return sorted(found, key=lambda movement: movement.start)
 
 
+def said_before(place: int, text: str) -> str:
+    """Return what stands before a place in its sentence."""
+    before = text[max(0, place - _NEAR) : place]
+    return before[max((end.end() for end in SENTENCE.finditer(before)), default=0) :]
+
+
 def _before(match: re.Match[str], text: str) -> str:
-    """Return what stands before a value in its sentence."""
-    before = text[max(0, match.start("value") - _NEAR) : match.start("value")]
-    return before[max((end.end() for end in _SENTENCE.finditer(before)), default=0) :]
+    return said_before(match.start("value"), text)
 
 
 def _line_around(match: re.Match[str], text: str) -> str:
@@ -272,20 +307,26 @@ def _line_around(match: re.Match[str], text: str) -> str:
 
 def _is_told(match: re.Match[str], text: str) -> bool:
     """Whether nothing before a value says that it is an example."""
-    return _SHOWN.search(_before(match, text)) is None
+    return SHOWN.search(_before(match, text)) is None
 
 
 def _is_clock(match: re.Match[str], text: str) -> bool:
     value, label = match["value"], text[match.start() : match.start("value")].lower()
     if re.fullmatch(r"20\d\d", value) and not ("year" in label or "month" in label):
         return False
-    return _SHOWN.search(label) is None and _is_told(match, text)
+    return SHOWN.search(label) is None and _is_told(match, text)
 
 
 def _is_stamp(match: re.Match[str], text: str) -> bool:
     # A whole minute that nothing announces was written by a person.
     shown = re.search(r"\d:?\d\d:?00(?![:\d])", match["value"][:24]) or text[: match.start()].endswith(":\n")
-    return not shown and _is_told(match, text)
+    return not shown and not _PAST.search(_before(match, text)) and _is_told(match, text)
+
+
+def _is_dated(match: re.Match[str], text: str) -> bool:
+    """Whether a bare date is no document's."""
+    near = max(0, match.start() - _NEAR), match.end() + _NEAR
+    return _DOCUMENT.search(text, *near) is None and _is_told(match, text)
 
 
 def _is_fact(match: re.Match[str], text: str) -> bool:
@@ -310,7 +351,13 @@ def _is_id(match: re.Match[str], text: str) -> bool:
         return False
     if match["id"]:
         return digits >= 5 if not letters else digits >= 2 and len(value) >= 6
+    if re.fullmatch(r"[0-9a-f]{8,64}", value):
+        return digits >= 2 and letters >= 1
     return digits >= 3 and letters >= 3 and len(value) >= 12
+
+
+def _is_number(match: re.Match[str], text: str) -> bool:
+    return match["value"] not in ("0", "1", "123", "1234") and _is_told(match, text)
 
 
 def _is_somebody(match: re.Match[str], text: str) -> bool:
@@ -349,16 +396,21 @@ _LOOKS: tuple[tuple[str, str, re.Pattern[str], bool, _Holds], ...] = (
     ("DP104", "a path below a home folder", _HOME, False, _is_somebody),
     ("DP104", "a path below a home folder", _ROOT, False, _is_somebody),
     ("DP103", "the id of a session, a request or a run", _ID, False, _is_id),
+    ("DP103", "the id of a session, a request or a run", _ID_LINE, False, _is_number),
     ("DP107", "an object's address", _ADDRESS, False, _is_told),
     ("DP106", "a process id", _PROCESS, False, _is_told),
     ("DP101", "a time", _CLOCK, False, _is_clock),
     ("DP101", "a time", _AS_OF, False, _is_told),
     ("DP101", "a time", _DATE_LINE, False, _is_fact),
+    ("DP101", "a time", _DATE_ALONE, True, _is_dated),
+    ("DP101", "a time", _DAY_TOLD, False, _is_told),
+    ("DP101", "a time", _MADE, True, _is_told),
     ("DP101", "a time", _STAMP, True, _is_stamp),
     ("DP112", "what is checked out", _GIT, False, _is_told),
     ("DP112", "what is checked out", _GIT_STATUS, True, _is_told),
     ("DP112", "what is checked out", _GIT_LINE, False, _is_fact),
     ("DP109", "a count of turns", _COUNTER, False, _is_told),
+    ("DP109", "a count of turns", _TURN_LINE, False, _is_told),
     ("DP110", "what is used or left", _BUDGET, False, _is_left),
     ("DP111", "a machine's name or state", _MACHINE, False, _is_host),
     ("DP102", "a random id", _RANDOM, True, _is_random),

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from deepprompt.checks.findings import Finding, Limits, Rule, Subject
-from deepprompt.checks.rules.moving import movements
+from deepprompt.checks.rules.moving import movements, said_before
 from deepprompt.checks.rules.secret import Lines, excerpt
-from deepprompt.checks.rules.slow import SlowText, slow_texts
+from deepprompt.checks.rules.slow import SHOWN, SlowText, slow_texts, without_comments
 from deepprompt.sources.text import is_blank
 
 RULES = (
@@ -42,8 +42,11 @@ _FAST_TAG = re.compile(
 _PORCELAIN = re.compile(r"^(?:[MADRCU?!]{2}|[ MADRCU][MADRCU]|[MADRCU] ) [\w./\"-]{1,200}", re.MULTILINE)
 _ITEM = r"'[^'\n{}]{0,80}+'"
 _UNORDERED = re.compile(
-    rf"frozenset\(\{{|(?<![\w(=:$]){{{_ITEM}(?:, {_ITEM}){{1,200}}+}}"
-    r"|(?<!\w)(?:o?dict_(?:keys|values|items)|environ)\([\[{]"
+    rf"frozenset\(\{{[^\n}}]{{0,80}}+}}?\)?|(?<![\w(=:$]){{{_ITEM}(?:, {_ITEM}){{1,200}}+}}"
+    r"|(?<!\w)(?:o?dict_(?:keys|values|items)|environ)\([\[{][^\n\]}]{0,80}+[\]}]?\)?"
+)
+_EXPLAINED = re.compile(
+    r"\b(?:Python|prints?|printed|repr|written) (?:\w{1,12} ){0,3}?(?:as|like)\b|\bPython\b", re.IGNORECASE
 )
 
 
@@ -56,9 +59,12 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
         for start, end in _early(slow):
             message = f"{excerpt(slow.text[start:end])} changes, and slow text follows it"
             yield Finding("DP201", message, subject.name, slow.segment.place, *lines.at(start))
+        heard = without_comments(slow.prose)
         for found in _UNORDERED.finditer(slow.prose):
-            shown = slow.text[found.start() : found.start() + 80].partition("\n")[0]
-            message = f"a collection in no order, {excerpt(shown)}"
+            before = said_before(found.start(), heard)
+            if SHOWN.search(before) or _EXPLAINED.search(before):
+                continue
+            message = f"a collection in no order, {excerpt(slow.text[found.start() : found.end()])}"
             yield Finding("DP202", message, subject.name, slow.segment.place, *lines.at(found.start()))
 
 
@@ -74,7 +80,7 @@ def _segments(subject: Subject) -> Iterator[Finding]:
 
 def _early(slow: SlowText) -> Iterator[tuple[int, int]]:
     """Yield the first line of each section that holds what moves and has much slow text after it."""
-    text = slow.told
+    text = without_comments(slow.told)
     sections = sorted([*_headed(text), *_tagged(text)])
     if not sections:
         return
