@@ -91,8 +91,6 @@ class SystemPromptBuilder:
         if project is None:
             return self._prefix, ""
         known, suffix = self._suffix
-        if known is not project and self._built[0] is project:
-            return self._prefix, self._built[1][len(self._prefix) :]
         if known is not project:
             self._suffix = _NOTHING
             first, second, third = render_sections(project, [])
