@@ -200,3 +200,13 @@ def test_errors(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     assert failure(capsysbinary, tmp_path / "none") == f"{tmp_path / 'none'}: {os.strerror(2)}"
     (tmp_path / "empty").write_text("")
     assert failure(capsysbinary, tmp_path / "empty") == f"{tmp_path / 'empty'}: is empty"
+
+
+def test_what_a_function_makes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function of the user's is called for its prompt, as in lint and lock."""
+    (tmp_path / "app.py").write_text("def prompt():\n    return 'You are careful.'\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", "app:prompt"]) == 0
+    assert "whole" in capsys.readouterr().out

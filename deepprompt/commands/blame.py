@@ -23,8 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `blame`."""
     parser.epilog = (
         "A and B are files: the text of a prompt, what build --json printed, a saved session, or the JSON of a "
-        "recorded request of any provider. - is standard input. Exit 0: B begins with all of A, so nothing is lost; "
-        "1: it does not; 2: wrong usage."
+        "recorded request of any provider; or functions, as module:function. - is standard input. "
+        "Exit 0: B begins with all of A, so nothing is lost; 1: it does not; 2: wrong usage."
     )
     parser.add_argument("old", metavar="A", type=given, help="the earlier request")
     parser.add_argument("new", metavar="B", type=given, help="the later one")

@@ -26,8 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `explain`."""
     parser.epilog = (
         "PROMPT is a file: the text of a prompt, what build --json printed, a saved session, or the JSON of a recorded "
-        "request of any provider. - is standard input. Without one, it is the prompt of the folder as 'deepprompt "
-        "build' makes it. The tokens of a part are by how many the count grows with it, so that they add up."
+        "request of any provider; or a function, as module:function. - is standard input. Without one, it is the "
+        "prompt of the folder as 'deepprompt build' makes it. The tokens of a part are by how many the count grows "
+        "with it, so that they add up."
     )
     parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=given, help="what to explain")
     parser.add_argument(

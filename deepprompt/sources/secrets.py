@@ -32,8 +32,8 @@ _KEYS = (
 
 # Every key has one of these words in it. Most texts have none, and finding that out takes a tenth of the time.
 _WORDS = (
-    "AKIA", "ASIA", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "k_live_", "k_test_",
-    "xox", "ya29.", "hf_", "npm_", "pypi-AgE", "eyJ", "-----BEGIN ", "://",
+    "AKIA", "ASIA", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "k_live_",
+    "k_test_", "xox", "ya29.", "hf_", "npm_", "pypi-AgE", "eyJ", "-----BEGIN ", "://",
 )  # fmt: skip
 
 
