@@ -54,7 +54,7 @@ def subjects_of_requests(recorded: Iterable[object] | str, name: str) -> Subject
                 raise MessageError(f"expected the body of a request, not {type(item).__name__}")
             # Only beside a body is `at` a time; in one it would be somebody's field.
             at = item.get("at") if isinstance(item.get("body"), Mapping) else None
-            subjects.append(subject_of(item, name, at=None if at is None else _seconds(at)))
+            subjects.append(subject_of(item, name, at=None if at is None else seconds_of(at)))
         except MessageError as error:
             raise MessageError(f"{name}: request {number}: {error}") from None
     if not subjects:
@@ -189,7 +189,7 @@ def _values(text: str, name: str) -> list[Any]:
     return values
 
 
-def _seconds(at: object) -> float:
+def seconds_of(at: object) -> float:
     """Return a time as seconds."""
     try:
         if isinstance(at, str):

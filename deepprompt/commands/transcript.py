@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
 from deepprompt.checks.segments import Segment
+from deepprompt.checks.subjects import seconds_of
 from deepprompt.commands.options import own_text
 from deepprompt.commands.rebuilding import ends_of, rebuild, segments_of
 from deepprompt.errors import MessageError, ToolError, UsageError
@@ -123,7 +123,7 @@ def _recorded(name: str, data: Any) -> Transcript:
             if _is_message(item) or not isinstance(body, Mapping):
                 raise MessageError(f"{_EXPECTED}, found {'a message' if _is_message(item) else type(body).__name__}")
             requests.append(segments_of(body))
-            times += [_time(item["at"])] if item.get("at") is not None else []
+            times += [seconds_of(item["at"])] if item.get("at") is not None else []
             if (usage := _usage(item)) is not None:
                 answers[number - 1] = usage
         except (MessageError, UsageError) as error:
@@ -138,19 +138,6 @@ def _usage(item: Mapping[str, Any]) -> Usage | None:
     """Return what a record says beside its body that the answer cost, None where it says nothing."""
     told = next((item[name] for name in _ANSWERED if isinstance(item.get(name), Mapping)), None)
     return read_usage(told) if told is not None and "body" in item else None
-
-
-def _time(at: object) -> float:
-    """Return a time as seconds."""
-    try:
-        if isinstance(at, str):
-            time = datetime.fromisoformat(at)
-            return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-        if isinstance(at, int | float) and not isinstance(at, bool) and isfinite(at):
-            return float(at)
-    except (ValueError, OverflowError):
-        pass
-    raise MessageError(f"at is seconds, or a time such as 2026-11-15T09:30:00Z, not {at!r:.40}")
 
 
 def _session(state: Any) -> tuple[Prompt, list[Any]]:
