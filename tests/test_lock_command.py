@@ -148,3 +148,18 @@ def test_what_cannot_be_locked(tmp_path: Path, capsys: Capture) -> None:
     empty.mkdir()
     assert "nothing to lock: name a file, module:function" in wrong(capsys, "lock", "--cwd", empty)
     assert not (folder / "deepprompt.lock").exists()
+
+
+def test_a_lock_that_two_branches_changed(tmp_path: Path, capsys: Capture) -> None:
+    """What git could not merge is neither compared nor written over; the message says the way out."""
+    folder = project(tmp_path)
+    run(capsys, "lock", "--cwd", folder)
+    lock = folder / "deepprompt.lock"
+    lock.write_text(lock.read_text().replace("bytes = 48", "<<<<<<< main\nbytes = 48\n=======\nbytes = 49\n>>>>>>> a"))
+    for arguments in (("lock", "--check"), ("lock",)):
+        said = failure(capsys, *arguments, "--cwd", folder)
+        assert said.startswith("deepprompt.lock: not a lock file: ")
+        assert said.endswith("; restore it, or delete it and run 'deepprompt lock'")
+    lock.unlink()
+    run(capsys, "lock", "--cwd", folder)
+    run(capsys, "lock", "--check", "--cwd", folder)

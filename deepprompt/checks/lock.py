@@ -212,13 +212,17 @@ def read_lock(text: str, name: str) -> list[LockedPrompt]:
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SourceError(f"{name}: not a lock file: {error}; write it anew with 'deepprompt lock'") from None
+        raise SourceError(
+            f"{name}: not a lock file: {error}; restore it, or delete it and run 'deepprompt lock'"
+        ) from None
     if data.get("lock") != FORMAT:
         raise SourceError(f"{name}: a lock of format {data.get('lock')!r:.20}; this release writes and reads {FORMAT}")
     try:
         return [_prompt(entry) for entry in data.get("prompt", [])]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise SourceError(f"{name}: damaged: {error!r:.80}; write it anew with 'deepprompt lock'") from None
+        raise SourceError(
+            f"{name}: damaged: {error!r:.80}; restore it, or delete it and run 'deepprompt lock'"
+        ) from None
 
 
 def _prompt(entry: Mapping[str, Any]) -> LockedPrompt:
