@@ -36,7 +36,7 @@ from deepprompt import (
 from deepprompt.wire import TARGETS
 from deepprompt.wire.plan import CHOICES, Mark
 
-MANY = settings(deadline=None, max_examples=40)
+MANY = settings(deadline=None, max_examples=30)
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def test_the_same_input_gives_the_same_bytes_in_any_process(tmp_path: Path) -> N
     """Neither a second time nor another hash seed changes a byte of a body, a mark or a note."""
     collected: list[Case] = []
 
-    @settings(MANY, max_examples=60, database=None)
+    @settings(MANY, max_examples=40, database=None)
     @given(case=st.sampled_from(TARGETS).flatmap(cases))
     def collect(case: Case) -> None:
         collected.append(case)
@@ -260,7 +260,7 @@ def fingerprint(case: Case) -> str:
 
 
 @pytest.mark.parametrize("whose", LOOKBACKS)
-@settings(MANY, max_examples=50)
+@settings(MANY, max_examples=35)
 @given(data=st.data())
 def test_the_previous_request_is_found_however_long_the_turn(whose: str, data: st.DataObject) -> None:
     """Looking back from some mark finds the newest entry that the previous request wrote, after any turn."""
