@@ -387,4 +387,4 @@ def test_the_memory_of_prompts_is_bounded() -> None:
     for number in range(30):
         assemble_system_prompt(PromptAssemblyConfig(cwd=f"/{number}"))
 
-    assert 0 < len(preset_module._known) <= 8
+    assert 0 < preset_module._assembled.cache_info().currsize <= 8

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from deepprompt.checks.changes import shared_start
 from deepprompt.checks.differences import SPEAKERS, in_blocks, in_parts, read_blocks
 from deepprompt.checks.places import Place, whole
-from deepprompt.checks.segments import BARE, Segment, read_request
+from deepprompt.checks.segments import BARE, Segment, as_segments
 
 KINDS = {
     "setting": "a setting changed that the cache depends on",
@@ -95,7 +95,7 @@ def blame(old: object, new: object) -> Blame | None:
 
     Each is whatever `read_request` takes, or the segments that it returned.
     """
-    before, after = _segments(old), _segments(new)
+    before, after = as_segments(old), as_segments(new)
     for side, other in ((before, after), (after, before)):
         if [(segment.place, segment.joins) for segment in side] == [(BARE, True)]:  # who knows what it was sent with
             other[:] = [segment for segment in other if segment.role == "system"]
@@ -110,15 +110,7 @@ def blame(old: object, new: object) -> Blame | None:
 
 def total_tokens(request: object) -> int:
     """Return how many tokens a request has, by the same estimate."""
-    return _Request(_segments(request), False).size // 4
-
-
-def _segments(request: object) -> list[Segment]:
-    if isinstance(request, Sequence) and not isinstance(request, str) and len(request) > 0:
-        segments = [item for item in request if isinstance(item, Segment)]
-        if len(segments) == len(request):
-            return segments
-    return read_request(request)
+    return _Request(as_segments(request), False).size // 4
 
 
 class _Request:

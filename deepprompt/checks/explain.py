@@ -6,20 +6,17 @@ of a row are by how many the count grows with it: so they add up as well, though
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
 
 from deepprompt.checks.counters import ESTIMATE, Counter, size_of
-from deepprompt.checks.places import BOUNDARY, CONTEXT, INSTRUCTIONS, SKILLS, file_headers
-from deepprompt.checks.segments import BARE, Segment, read_request
+from deepprompt.checks.places import BOUNDARY, CATALOGUED, CONTEXT, INSTRUCTIONS, SKILLS, file_headers
+from deepprompt.checks.segments import BARE, Segment, as_segments
 from deepprompt.prompt import BOUNDARY_PART, Pace
 
-# What the catalogue writes of a part: whose it is, its family, its version, and its file. A mere file is in none.
-_CATALOGUED = re.compile(r"(?!file:)(.+):([^/:]+)/(\d[^/:]*)/(.+)\.md")
 _BUNDLED = "deepprompt"
 
 
@@ -96,7 +93,7 @@ class Explanation:
 
 def explain(request: object, counter: Counter = ESTIMATE) -> Explanation:
     """Return what a prompt or a request is made of. It is whatever `read_request` takes, or the segments of that."""
-    given = _segments(request)
+    given = as_segments(request)
     settings = tuple((segment.place, segment.text) for segment in given if segment.kind == "setting")
     segments = [segment for segment in given if segment.kind != "setting"]
     if [(segment.place, segment.joins) for segment in segments] == [(BARE, True)]:
@@ -113,24 +110,16 @@ def explain(request: object, counter: Counter = ESTIMATE) -> Explanation:
     return Explanation(tuple(rows), settings, counter.basis, counter.exact)
 
 
-def _segments(request: object) -> list[Segment]:
-    if isinstance(request, Sequence) and not isinstance(request, str | bytes) and len(request) > 0:
-        found = [item for item in request if isinstance(item, Segment)]
-        if len(found) == len(request):
-            return found
-    return read_request(request)
-
-
 def _row(segment: Segment, start: int, size: int, tokens: int, share: float) -> Row:
-    match = _CATALOGUED.fullmatch(segment.origin)
+    match = CATALOGUED.fullmatch(segment.origin)
     return Row(
         name=segment.place,
         kind=segment.kind,
         role=segment.role,
         pace=segment.pace,
         origin=segment.origin,
-        version=f"{match[2]}@{match[3]}" if match else "",
-        own=match is not None and match[1] != _BUNDLED,
+        version=f"{match['family']}@{match['version']}" if match else "",
+        own=match is not None and match["whose"] != _BUNDLED,
         start=start,
         bytes=size,
         tokens=tokens,

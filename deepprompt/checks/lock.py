@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deepprompt.checks.places import BOUNDARY
+from deepprompt.checks.places import BOUNDARY, CATALOGUED
 from deepprompt.checks.segments import Segment
 from deepprompt.checks.static import split_static
 from deepprompt.checks.subjects import model_of, provider_of, subject_of
 from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.errors import MessageError, SourceError
-from deepprompt.prompt import Pace, Prompt, sha256_hex
+from deepprompt.prompt import Pace, sha256_hex
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import scrub
 from deepprompt.tools import fingerprint
@@ -32,8 +32,6 @@ FORMAT = 1
 _HEADER = "# The prompts of this project, part by part. Written by 'deepprompt lock'; do not edit, run it again.\n"
 _NUMBERS = ("bytes", "tokens")
 _SHOWN = 80
-# Parts of this pace differ from machine to machine and from day to day: like those of a turn, they have only a name.
-_MACHINE = Pace.SESSION.name.lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +119,10 @@ def lock_prompt(name: str, target: str, value: object, *, folder: str = "", boun
             "it has no static prefix to lock: no text before the boundary, or, in a request, no tools, no system "
             "prompt and no cache mark"
         )
-    paces = iter(value.static_parts if isinstance(value, Prompt) else ())
-    rows = []
-    for segment in static:
-        part = None if segment.kind in ("tool", "setting") else next(paces, None)
-        rows.append(_locked(segment, "static" if part is None else part.pace.name.lower(), folder))
+    rows = [_locked(segment, folder) for segment in static]
     pinned = [s for s, row in zip(static, rows, strict=True) if row.sha256 and s.kind != "setting"]
     rows += [
-        _locked(s, "", folder) if s.kind == "setting" else LockedPart(_below(s.place, folder), "turn") for s in changing
+        _locked(s, folder) if s.kind == "setting" else LockedPart(_below(s.place, folder), "turn") for s in changing
     ]
     text = "".join(segment.text for segment in pinned if segment.kind != "tool")
     whole = fingerprint(text, [_tool(segment) for segment in pinned if segment.kind == "tool"]).combined
@@ -143,9 +137,9 @@ def _model(value: object) -> str:
     return f"{provider}/{model}" if provider and model else ""
 
 
-def _locked(segment: Segment, pace: str, folder: str) -> LockedPart:
-    name = _below(segment.place, folder)
-    if pace == _MACHINE:
+def _locked(segment: Segment, folder: str) -> LockedPart:
+    name, pace = _below(segment.place, folder), "static" if segment.pace is None else segment.pace.name.lower()
+    if segment.pace is Pace.SESSION:
         return LockedPart(name, pace)
     text = scrub(segment.text, "", [])
     if segment.kind == "setting":
@@ -167,9 +161,8 @@ def _below(name: str, folder: str) -> str:
 
 def _version(origin: str) -> str:
     """Return the version of a part of a catalogue, such as `base/1.0.0`; "" for what has none."""
-    _, _, path = origin.partition(":")
-    steps = path.split("/")
-    return "/".join(steps[:2]) if len(steps) >= 3 and steps[1][:1].isdigit() else ""
+    match = CATALOGUED.fullmatch(origin)
+    return f"{match['family']}/{match['version']}" if match else ""
 
 
 def lock_text(prompts: Iterable[LockedPrompt]) -> str:

@@ -22,7 +22,7 @@ from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.segments import BARE, Segment
 from deepprompt.checks.static import split_static
 from deepprompt.errors import CallError, MessageError, SourceError
-from deepprompt.prompt import Pace, Prompt
+from deepprompt.prompt import Pace
 from deepprompt.sources.function import Function, Surroundings, call_function, find_function
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import one_line, reveal
@@ -193,16 +193,14 @@ class _Sides:
     def __init__(self, value: object, boundary: str) -> None:
         self.boundary = boundary
         self.static, self.changing = split_static(value, boundary)
-        parts = value.static_parts if isinstance(value, Prompt) else ()
-        self.session = frozenset(part.name for part in parts if part.pace is Pace.SESSION)
         self.is_cut = bool(self.changing) or [segment.place for segment in self.static] != [BARE]
         self.size = sum(len(s.text.encode(errors="surrogatepass")) for s in self.static if s.kind != "setting")
 
     def without_session(self) -> _Sides:
         """Return the sides with the parts that are declared to change with the session on the changing one."""
         sides = copy(self)
-        sides.static = [segment for segment in self.static if segment.place not in self.session]
-        sides.changing = [segment for segment in self.static if segment.place in self.session] + self.changing
+        sides.static = [segment for segment in self.static if segment.pace is not Pace.SESSION]
+        sides.changing = [segment for segment in self.static if segment.pace is Pace.SESSION] + self.changing
         return sides
 
     @property

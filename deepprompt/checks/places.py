@@ -6,6 +6,7 @@ gives them; a file that is written to look like that layout can mislead about th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ INSTRUCTIONS = "\n\n## Instruction Files (session-once)\n"
 SKILLS = "\n\n## Skills\n"
 CONTEXT = ("\n## Project\n", "\n## Git status\n", "\n## Git diff\n")
 """How the builder lays a prompt out, for who has only its text. A session puts the same sections into a message."""
+
+CATALOGUED = re.compile(r"(?!file:)(?P<whose>.+):(?P<family>[^/:]+)/(?P<version>\d[^/:]*)/.+\.md")
+"""What the catalogue writes of a part: whose it is, its family, its version, and its file. A mere file is in none."""
 
 _TOLD = "<context>\n"
 _FILE_NAMES = (".md", ".mdc", ".rst", ".txt")

@@ -79,6 +79,15 @@ def read_request(value: object) -> list[Segment]:
         raise MessageError("a request that is nested too deeply to be read") from None
 
 
+def as_segments(request: object) -> list[Segment]:
+    """Return segments as they are, and of anything else what `read_request` returns."""
+    if isinstance(request, Sequence) and not isinstance(request, str | bytes) and len(request) > 0:
+        segments = [item for item in request if isinstance(item, Segment)]
+        if len(segments) == len(request):
+            return segments
+    return read_request(request)
+
+
 def _read(value: object) -> list[Segment]:
     if isinstance(value, Prompt):
         static = len(value.static_parts)

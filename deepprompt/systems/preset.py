@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from itertools import pairwise
 
 from deepprompt.catalog import Catalog, Row, bundled
@@ -100,24 +101,17 @@ class Choice:
     chosen: bool
 
 
-# What was assembled last, by all that decides it. A configuration with a list in it has no hash, and is not kept.
-_known: dict[tuple[PromptAssemblyConfig, str, Catalog], str] = {}
-_MOST_KNOWN = 8
-
-
 def assemble_system_prompt(config: PromptAssemblyConfig, order: str = "algorithm") -> str:
     """Return the system prompt."""
-    key = config, order, bundled()
     try:
-        text = _known.get(key)
-    except TypeError:
+        return _assembled(config, order, bundled())
+    except TypeError:  # a configuration with a list in it has no hash, and is not kept
         return compose_system_prompt(config, order).text
-    if text is None:
-        text = compose_system_prompt(config, order).text
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        _known[key] = text
-    return text
+
+
+@lru_cache(maxsize=8)
+def _assembled(config: PromptAssemblyConfig, order: str, catalog: Catalog) -> str:  # noqa: ARG001 - part of the key
+    return compose_system_prompt(config, order).text
 
 
 def compose_system_prompt(
