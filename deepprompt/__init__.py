@@ -15,8 +15,6 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from deepprompt.audit import AuditLog as AuditLog
     from deepprompt.audit import read_log as read_log
     from deepprompt.catalog import Catalog as Catalog
@@ -234,12 +232,14 @@ _MODULES = {
 __all__ = sorted(_MODULES)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to a type checker a name that is not listed above is a mistake
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(_MODULES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

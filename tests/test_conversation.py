@@ -237,7 +237,7 @@ class TestCalls:
         "arguments",
         [
             "{", "[]", "null", "1", '"{}"', " ", "{'a': 1}", '{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}', "{}{}",
-            '{"a": 1' + "1" * 5000 + "}", '{"a":' * 5000 + "1" + "}" * 5000,
+            '{"a": 1' + "1" * 5000 + "}", '{"a":' * 20_000 + "1" + "}" * 20_000,
         ],
         ids=lambda arguments: arguments[:12],
     )  # fmt: skip
@@ -657,7 +657,7 @@ WRONG: dict[str, tuple[list[Any], str]] = {
 @pytest.mark.parametrize(("messages", "error"), WRONG.values(), ids=WRONG)
 def test_wrong(messages: list[Any], error: str) -> None:
     """What no provider would take is refused, and the message says where and what would be right."""
-    with pytest.raises(MessageError, match=f"^{re.escape(error)}$"):
+    with pytest.raises(MessageError, match=f"^{re.escape(error)}(: nan)?$"):  # from Python 3.12 on it is told
         read(*messages)
 
 
@@ -676,11 +676,11 @@ def circle() -> dict[str, Any]:
 
 
 DEEP: dict[str, Any] = {
-    "results in results": nested(5000, lambda inner: outcome("a", [inner]), "x"),
-    "an input": {"type": "tool_use", "id": "a", "name": "n", "input": nested(5000, lambda value: {"a": value}, 1)},
-    "a document": {"type": "document", "of": nested(5000, lambda value: [value], 1)},
-    "reasoning": SIGNED | {"of": nested(5000, lambda value: {"a": value}, 1)},
-    "other mappings": {"type": "document", "of": nested(5000, lambda value: MappingProxyType({"a": value}), 1)},
+    "results in results": nested(20_000, lambda inner: outcome("a", [inner]), "x"),
+    "an input": {"type": "tool_use", "id": "a", "name": "n", "input": nested(20_000, lambda value: {"a": value}, 1)},
+    "a document": {"type": "document", "of": nested(20_000, lambda value: [value], 1)},
+    "reasoning": SIGNED | {"of": nested(20_000, lambda value: {"a": value}, 1)},
+    "other mappings": {"type": "document", "of": nested(20_000, lambda value: MappingProxyType({"a": value}), 1)},
 }  # fmt: skip
 
 
@@ -790,7 +790,7 @@ messages = st.lists(
 
 
 @given(messages)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_read_or_refused(messages: list[Any]) -> None:
     """Whatever is passed is read, in texts that encode, or refused with an error of ours."""
     try:

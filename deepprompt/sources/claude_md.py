@@ -7,7 +7,7 @@ import os
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.advice import load_advice
-from deepprompt.sources.files import shown_path
+from deepprompt.sources.files import reason_of, shown_path
 
 FILE_LIMIT = 40_000
 SEPARATOR = "\n\n---\n\n"
@@ -34,7 +34,7 @@ def read_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | N
         start = os.path.realpath(cwd)
         top = os.path.realpath(root) if root is not None else _repository_top(start, notes)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = reason_of(error)
         raise SourceError(f"load_claude_md: cwd {shown_path(cwd, [])!r} cannot be used: {reason}") from None
     if not (start + os.sep).startswith(top.rstrip(os.sep) + os.sep):
         shown = [shown_path(path, []) for path in (cwd, os.fspath(root or top))]

@@ -50,6 +50,11 @@ class Contents:
         self.status = status
 
 
+def reason_of(error: OSError | ValueError) -> str:
+    """Return why a path cannot be used, in the same words on every Python; a `ValueError` means a null byte in it."""
+    return (error.strerror or str(error)) if isinstance(error, OSError) else "embedded null byte"
+
+
 def refuse_claude(path: str) -> str | None:
     """Return why a path may not be read: a component that spells `claude` in any case, width or disguise."""
     if path.isascii():
@@ -112,8 +117,7 @@ def read_below(
     except (FileNotFoundError, NotADirectoryError):
         raise FileRefusedError("missing", "there is no such file") from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FileRefusedError("unreadable", f"cannot be read: {reason}") from None
+        raise FileRefusedError("unreadable", f"cannot be read: {reason_of(error)}") from None
 
 
 def _read(descriptor: int, size: int) -> bytes:

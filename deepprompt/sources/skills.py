@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from deepprompt.errors import FileRefusedError, SkillError, SourceError
 from deepprompt.prompt import Note, sha256_hex
-from deepprompt.sources.files import from_system, read_below, refuse_claude, search_roots, shown_path
+from deepprompt.sources.files import from_system, read_below, reason_of, refuse_claude, search_roots, shown_path
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import decode, neutralise, one_line, scrub, trim
 
@@ -164,7 +164,7 @@ def _skill_files(root: str, scan_folder: str, notes: list[Note]) -> Iterator[str
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = reason_of(error)
             notes.append(Note("skipped", shown_path(folder, []), f"cannot be listed: {reason}"))
             continue
         if entries.get(SKILL_FILE) is False:

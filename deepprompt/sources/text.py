@@ -256,12 +256,13 @@ def _boundary_pattern(is_ascii: bool) -> re.Pattern[str]:
 
 @cache
 def _tag_pattern(names: tuple[str, ...], is_ascii: bool) -> re.Pattern[str]:
-    # Possessive gaps: they may be of any length, and are never tried again shorter, so the time stays linear.
+    # Possessive gaps: they may be of any length, and are never tried again shorter, so the time stays linear. Groups
+    # are atomic for that, not possessive: up to Python 3.11.4 a possessive group loses its place.
     hidden, blank = _unseen(is_ascii)
     gap = f"[{hidden}{blank}]*+"
     within = f"[{hidden}{blank.replace(chr(10), '')}]*+"
     spelled = "|".join(within.join(map(re.escape, name)) for name in names)
-    return re.compile(rf"<(?=(?:{gap}/){{0,3}}+{gap}(?:{spelled}))", re.IGNORECASE)
+    return re.compile(rf"<(?=(?>(?:{gap}/){{0,3}}){gap}(?:{spelled}))", re.IGNORECASE)
 
 
 # Who speaks in a chat; how the templates of models that are not written with bars mark it; the tag of our reminders.
@@ -277,12 +278,12 @@ def _role_pattern(is_ascii: bool) -> re.Pattern[str]:
     within = f"[{hidden}]*+"
     roles = "|".join(within.join(role) for role in _ROLES)
     tokens = "|".join(within.join(token) for token in _TOKENS)
-    slashes = rf"(?:{gap}/){{0,3}}+{gap}"
-    close = rf"{within}(?:/{within}){{0,3}}+"
+    slashes = rf"(?>(?:{gap}/){{0,3}}){gap}"
+    close = rf"{within}(?>(?:/{within}){{0,3}})"
     # Without a blank any name after a bar is a token; with blanks only a known one: `a <| b` and `a < |b|` are code.
     token = rf"{close}\|{close}(?:[^\W\d]|\u2581)"
     spaced = rf"{slashes}\|{slashes}(?:(?:{roles}){gap}\||(?:{tokens}))"
-    whole = rf"(?!(?:(?![{blank}])[{hidden}])*+[\w-])"  # a hidden line break ends a name like any other
+    whole = rf"(?!(?>(?:(?![{blank}])[{hidden}])*)[\w-])"  # a hidden line break ends a name like any other
     tag = rf"{slashes}(?:(?:{roles}){whole}|(?:{tokens}))"
     return re.compile(rf"<(?={token}|{spaced}|{tag})", re.IGNORECASE)
 

@@ -75,8 +75,8 @@ _MOMENT = (
 )
 # Between what announces a time and the time: signs, and words that say nothing else.
 _LINK = (
-    r"(?:\((?!\d)[^()\n]{0,40}\)|[ \t*_`\"'’:：=|>(\[,，]|(?:is|and|time|date|day|now|today|utc|gmt|local|in|the|iso"
-    r"|unix|epoch|der|den|le|el|est|es|è|é|on|at|it)(?!\w)|[是は은는に]){1,16}+"
+    r"(?>(?:\((?!\d)[^()\n]{0,40}\)|[ \t*_`\"'’:：=|>(\[,，]|(?:is|and|time|date|day|now|today|utc|gmt|local|in|the|iso"
+    r"|unix|epoch|der|den|le|el|est|es|è|é|on|at|it)(?!\w)|[是は은는に]){1,16})"
 )
 _NOW = (
     r"(?<!\w)(?:current(?:ly)?[ _-]?(?:(?:local|utc|system|server)[ _-]?)?(?:date[ _/-]?(?:and[ _])?(?:time)?"

@@ -42,7 +42,7 @@ _FAST_TAG = re.compile(
 _PORCELAIN = re.compile(r"^(?:[MADRCU?!]{2}|[ MADRCU][MADRCU]|[MADRCU] ) [\w./\"-]{1,200}", re.MULTILINE)
 _ITEM = r"'[^'\n{}]{0,80}+'"
 _UNORDERED = re.compile(
-    rf"frozenset\(\{{[^\n}}]{{0,80}}+}}?\)?|(?<![\w(=:$]){{{_ITEM}(?:, {_ITEM}){{1,200}}+}}"
+    rf"frozenset\(\{{[^\n}}]{{0,80}}+}}?\)?|(?<![\w(=:$]){{{_ITEM}(?>(?:, {_ITEM}){{1,200}})}}"
     r"|(?<!\w)(?:o?dict_(?:keys|values|items)|environ)\([\[{][^\n\]}]{0,80}+[\]}]?\)?"
 )
 _EXPLAINED = re.compile(
