@@ -16,6 +16,7 @@ from typing import Any
 
 from deepprompt.errors import AuditError, PromptAssemblyError
 from deepprompt.prompt import sha256_hex
+from deepprompt.sources.files import reason_of
 from deepprompt.sources.text import scrub
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler, is_token
 
@@ -49,7 +50,12 @@ class AuditLog:
     """
 
     def __init__(
-        self, path: str, *, workspace: str = "", prompts: str = "inline", inside_workspace: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        workspace: str | os.PathLike[str] = "",
+        prompts: str = "inline",
+        inside_workspace: bool = False,
     ) -> None:
         if prompts not in ("inline", "by-hash"):
             raise AuditError(f"prompts is 'inline' or 'by-hash', not {prompts!r}")
@@ -59,7 +65,7 @@ class AuditLog:
             real = os.path.join(os.path.realpath(os.path.dirname(self.path)), os.path.basename(self.path))
             inside = bool(workspace) and real.startswith(os.path.realpath(workspace).rstrip(os.sep) + os.sep)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = reason_of(error)
             raise AuditError(f"{path!r} is no path for a log: {reason}") from None
         if inside and not inside_workspace:
             raise AuditError(f"{path}: the log would lie in the workspace {workspace}; say so if that is meant")
@@ -76,7 +82,7 @@ class AuditLog:
             with _opened(self.path) as descriptor, _locked(descriptor):
                 _append(descriptor, line)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = reason_of(error)
             raise AuditError(f"{self.path}: {reason}; the prompt was not logged") from None
 
     def _store(self, assembled: AssembledPrompt) -> None:
@@ -169,7 +175,7 @@ class LogContents:
     damaged: list[int] = field(default_factory=list)
 
 
-def read_log(path: str) -> LogContents:
+def read_log(path: str | os.PathLike[str]) -> LogContents:
     """Return what a log holds, texts that are stored by hash put in their place."""
     contents = LogContents()
     try:
@@ -185,7 +191,7 @@ def read_log(path: str) -> LogContents:
                     contents.damaged.append(number)
                     continue
                 if record.get("assembled_prompt") is None:
-                    record["assembled_prompt"] = _stored(path, str(record.get("assembled_prompt_hash")))
+                    record["assembled_prompt"] = _stored(os.fspath(path), str(record.get("assembled_prompt_hash")))
                 contents.records.append((number, record))
     except OSError as error:
         raise AuditError(f"{path}: {error.strerror}") from None

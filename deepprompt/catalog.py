@@ -112,7 +112,8 @@ class Catalog:
                 f"cannot read {ask!r} as a version of {family}; there are: {', '.join(versions)}"
             ) from None
         if not meeting:
-            raise UnknownPartError(f"no version of {family} is {exact or specifier}; there are: {', '.join(versions)}")
+            wanted = f"is {exact}" if exact else f"meets {specifier}"
+            raise UnknownPartError(f"no version of {family} {wanted}; there are: {', '.join(versions)}")
         return family, meeting[-1]
 
     def _has_version(self, family: str, version: str) -> bool:
@@ -325,7 +326,7 @@ def _damage(data: bytes, digest: str) -> str:
     if sha256(data.replace(b"\r\n", b"\n")).hexdigest() == digest:
         return _CONVERTED
     found = sha256(data).hexdigest()
-    return f"was altered: its SHA-256 is {found}, {MANIFEST} says {digest}; reinstall, or release a new version"
+    return f"was altered: its SHA-256 is {found}, {MANIFEST} says {digest}; restore it, or release a new version"
 
 
 def _version_key(version: str) -> Version:

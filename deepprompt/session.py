@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any
 
 from deepprompt.catalog import bundled
@@ -20,7 +19,7 @@ from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.checks.verdict import Verdict, judge
 from deepprompt.errors import DeepPromptError, MessageError, SessionError
 from deepprompt.prompt import Note, Pace, Part, Prompt
-from deepprompt.sources.files import replace_file
+from deepprompt.sources.saved import FORMAT, read_saved, write_saved
 from deepprompt.sources.text import scrub
 from deepprompt.tools import Fingerprint, as_dict, canonical_tools, fingerprint
 from deepprompt.wire.blocks import ToolCall, ToolResult
@@ -31,8 +30,6 @@ from deepprompt.wire.notices import Change, Notices
 from deepprompt.wire.recorded import Recorded, read_recorded
 from deepprompt.wire.request import Request
 from deepprompt.wire.usage import Usage, read_usage
-
-FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +61,10 @@ class Session:
 
     `on_change` says what becomes of a part or tool that moves: `"notice"`, the model is told at the tail; `"wait"`, it
     waits for the next epoch. New released wording always waits. The state of the project, all behind the boundary of a
-    prompt, is told whenever it moves.
+    prompt, is told whenever it moves. A prompt may be a mere text, which has no tools and no boundary.
     """
 
-    def __init__(self, prompt: Prompt, *, on_change: str = "notice") -> None:
+    def __init__(self, prompt: Prompt | str, *, on_change: str = "notice") -> None:
         self._notices = Notices(on_change)
         self._messages: list[Mapping[str, object]] = []
         self._open = 0
@@ -75,6 +72,7 @@ class Session:
         self.recorded: list[Recorded] = []
         """What `record` was told, and what it made of it; saved with the session."""
         self.epoch = 0
+        prompt = _as_prompt(prompt)
         self._freeze(prompt)
         self.extend(prompt.messages)
 
@@ -110,17 +108,17 @@ class Session:
         """What moved and waits for the next epoch."""
         return self._notices.waiting
 
-    def user(self, message: str | Mapping[str, object], prompt: Prompt | None = None) -> tuple[Change, ...]:
+    def user(self, message: str | Mapping[str, object], prompt: Prompt | str | None = None) -> tuple[Change, ...]:
         """Append a user's message, before it whatever moved since the last one, and return what that was.
 
-        `prompt` is the prompt as it would be built now; without one, nothing has moved.
+        `prompt` is the prompt as it would be built now; without one, nothing has moved since the last that was given.
         """
         own = _plain_message({"role": "user", "content": message} if isinstance(message, str) else message)
         if own["role"] != "user":
             raise MessageError(f"the role of a user's message is user, not {own['role']!r}; append() takes any")
         return self._take([own], prompt)
 
-    def update(self, prompt: Prompt) -> tuple[Change, ...]:
+    def update(self, prompt: Prompt | str) -> tuple[Change, ...]:
         """Append whatever moved, without a user's message: between a tool's result and the next request."""
         return self._take([], prompt)
 
@@ -143,9 +141,9 @@ class Session:
         answered = {result.call_id for message in read for result in message.of(ToolResult)}
         self._open = min((index for call, index in calls.items() if call not in answered), default=len(self._messages))
 
-    def _take(self, own: list[dict[str, Any]], prompt: Prompt | None) -> tuple[Change, ...]:
+    def _take(self, own: list[dict[str, Any]], prompt: Prompt | str | None) -> tuple[Change, ...]:
         """Append the caller's message and what the model is to be told with it."""
-        changes = self._notices.changes if prompt is None else self._notices.look_at(prompt)
+        changes = self._notices.changes if prompt is None else self._notices.look_at(_as_prompt(prompt))
         text = self._notices.text()
         news = [{"role": "user", "content": text}] if text else []
         # The results of calls come first in what follows them.
@@ -227,34 +225,34 @@ class Session:
     def _latest(self) -> _Line:
         return next(reversed(self._lines.values()), _Line())
 
-    def epoch_cost(self, prompt: Prompt | None = None) -> int:
+    def epoch_cost(self, prompt: Prompt | str | None = None) -> int:
         """Return how many tokens, by estimate, a new epoch pays for again: its prefix and all that was said so far."""
-        prefix = prompt or self.prefix
+        prefix = self.prefix if prompt is None else _as_prompt(prompt)
         return self._tokens(len(self._messages)) + _prefix_tokens(prefix.static_prefix, prefix.tools)
 
     def _tokens(self, size: int) -> int:
         return sum(estimate_tokens(_plain_json(message)) for message in self._messages[:size])
 
-    def new_epoch(self, prompt: Prompt) -> EpochSwitch:
+    def new_epoch(self, prompt: Prompt | str) -> EpochSwitch:
         """Freeze a new prefix and keep the conversation, of which every token is paid for again: `tokens` of them.
 
         With the same prefix as before nothing is. What was told of a part and is so no longer, the next message tells.
         """
         old, lines = self.prefix, self._lines
-        changes = self._freeze(prompt)
+        changes = self._freeze(_as_prompt(prompt))
         if (old, _plain_json(old.tools)) != (self.prefix, _plain_json(self.prefix.tools)):
             return EpochSwitch(self.epoch, changes, self.epoch_cost())
         self._lines = lines
         return EpochSwitch(self.epoch, changes, 0)
 
-    def derive(self, instruction: str, *, prompt: Prompt | None = None) -> Derived:
+    def derive(self, instruction: str, *, prompt: Prompt | str | None = None) -> Derived:
         """Return a session of its own that goes on from this one: a compaction, or a subagent's.
 
         Without a prompt it starts with all of this session's bytes, so a provider reads them from its cache, as long as
         the same model is asked. With a prompt of its own it shares no more than both begin with, and `note` says so.
         An answer whose tool calls have no results yet is left out.
         """
-        child = Session(prompt or self.prefix, on_change=self.on_change)
+        child = Session(self.prefix if prompt is None else prompt, on_change=self.on_change)
         if prompt is not None:
             child.user(instruction)
             return Derived(child, *self._shared_with(child.prefix))
@@ -299,17 +297,13 @@ class Session:
             "recorded": [recorded.row() for recorded in self.recorded],
             "messages": self._messages,
         }
-        name = os.fspath(path)
-        try:
-            replace_file(name, _framed(_plain_json(state).encode()), 0o600)
-        except (OSError, ValueError) as error:
-            raise SessionError(f"{name}: {_reason(error)}; the session was not saved") from None
+        write_saved(os.fspath(path), _plain_json(state).encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Session:
         """Return a session as it was saved: its next request is the one that it would have been."""
         name = os.fspath(path)
-        state = _saved(name)
+        state = read_saved(name)
         try:
             parts = tuple(Part(part, text, Pace(pace), origin) for part, text, pace, origin in state["parts"])
             session = cls(Prompt(parts, state["tools"], fixed_order=True), on_change=state["on_change"])
@@ -336,32 +330,15 @@ class Derived:
     note: str
 
 
-def _framed(state: bytes) -> bytes:
-    """Return the bytes of a file."""
-    return b'{"sha256":"%s","session":%s}\n' % (sha256(state).hexdigest().encode(), state)
-
-
-def _saved(name: str) -> dict[str, Any]:
-    """Return the state in a file, as it was written."""
-    try:
-        with open(name, "rb") as file:
-            data = file.read()
-    except (OSError, ValueError) as error:
-        raise SessionError(f"{name}: {_reason(error)}; a session is loaded from the file that save() wrote") from None
-    try:
-        state: dict[str, Any] = json.loads(data)["session"]
-        form = state["format"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        form = None
-    if isinstance(form, int) and form > FORMAT:
-        raise SessionError(f"{name}: saved by a newer deepprompt (format {form}, this one reads {FORMAT}); upgrade it")
-    if form is None or data != _framed(data[len(_framed(b"")) - 2 : -2]):
-        raise SessionError(f"{name}: not a saved session, or damaged; restore a copy, or start a new session")
-    return state
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+def _as_prompt(prompt: Prompt | str) -> Prompt:
+    """Return a prompt; a mere text is one part, whose changes are told like those of a project's instructions."""
+    if isinstance(prompt, str):
+        return Prompt((Part("prompt", prompt, Pace.PROJECT, "argument:prompt"),))
+    if not isinstance(prompt, Prompt):
+        raise SessionError(
+            f"a session takes a Prompt or a text, not {type(prompt).__name__}; compose() of a builder returns a Prompt"
+        )
+    return prompt
 
 
 def _prefix_tokens(text: str, tools: Iterable[Mapping[str, object]]) -> int:

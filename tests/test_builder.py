@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import PurePath
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,6 +29,7 @@ from deepprompt import (
     inject_recalled,
     render_project_context,
 )
+from deepprompt.errors import SourceError
 from deepprompt.sources import project as project_module
 from deepprompt.systems import builder as builder_module
 
@@ -143,7 +145,7 @@ def test_only_the_project_may_be_assigned() -> None:
 def test_an_unknown_name_of_the_module_is_an_attribute_error() -> None:
     """The lazily loaded constant does not hide a misspelt name."""
     with pytest.raises(AttributeError, match="has no attribute 'BASE_PROMPT_V0'"):
-        builder_module.BASE_PROMPT_V0  # noqa: B018
+        builder_module.BASE_PROMPT_V0  # type: ignore[attr-defined]  # noqa: B018
 
 
 @given(base=texts, files=instructions, skills=texts, append=texts, project=st.none() | projects)
@@ -285,6 +287,28 @@ def test_a_context_that_can_change_is_rendered_each_time() -> None:
     assert b"- cwd: /two\n" in builder.build_bytes()
 
 
+FILES = "instructions takes InstructionFiles, as load_instruction_files(cwd) returns, not "
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"instructions": "AGENTS.md"}, FILES + "'AGENTS.md'"),
+        ({"instructions": ["AGENTS.md"]}, FILES + "'AGENTS.md' in it"),
+        ({"instructions": None}, FILES + "None"),
+        ({"project": "/tmp"}, "project takes a ProjectContext, as discover_project_context(cwd) returns, not '/tmp'"),
+        ({"project": PurePath("/tmp")}, "project takes a ProjectContext, as discover_project_context(cwd) returns, not "
+         f"{PurePath('/tmp')!r}"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_path_in_place_of_what_was_read_from_it(wrong: dict[str, Any], message: str) -> None:
+    """A path where files or a context belong is refused at once, with the call that returns them."""
+    with pytest.raises(SourceError) as caught:
+        SystemPromptBuilder("Base.", **wrong)
+    assert str(caught.value) == f"SystemPromptBuilder: {message}"
+
+
 def test_a_pair_is_cut_behind_the_boundary() -> None:
     """The first of the pair is the same string each time, and ends with the boundary; without a context that is all."""
     builder = SystemPromptBuilder("Base.")
@@ -295,3 +319,13 @@ def test_a_pair_is_cut_behind_the_boundary() -> None:
 
     assert builder.build_pair()[0] is prefix
     assert builder.build_pair()[1] == render_project_context(builder.project)
+
+
+def test_tools_go_along() -> None:
+    """The tools that a runtime has are carried by the prompt, and are no part of its text."""
+    tool = {"name": "ls", "description": "List files.", "input_schema": {"type": "object"}}
+    builder = SystemPromptBuilder("You are careful.")
+    prompt = builder.compose(tools=[tool])
+    assert prompt.tools == (tool,)
+    assert prompt.text == builder.build()
+    assert builder.compose().tools == ()

@@ -184,7 +184,7 @@ class TestVerified:
         found, right = sha256(damage(data)).hexdigest(), sha256(data).hexdigest()
         assert str(caught.value) == (
             f"{copy}: {IDENTITY} was altered: its SHA-256 is {found}, MANIFEST says {right}; "
-            "reinstall, or release a new version"
+            "restore it, or release a new version"
         )
 
     @pytest.mark.parametrize("name", [IDENTITY, "base/1.0.0/preset.table"])
@@ -389,13 +389,13 @@ class TestResolve:
 
     @pytest.mark.parametrize(
         ("ask", "said"),
-        [("base@3", "3"), ("base@1.0.1", "1.0.1"), ("base~=3.0", "~=3.0"), ("base>2,<3", ">2,<3")],
+        [("base@3", "is 3"), ("base@1.0.1", "is 1.0.1"), ("base~=3.0", "meets ~=3.0"), ("base>2,<3", "meets >2,<3")],
     )
     def test_no_such_version(self, several: Catalog, ask: str, said: str) -> None:
         """A version that there is not is an error that lists those there are, oldest first."""
         with pytest.raises(UnknownPartError) as caught:
             several.resolve(ask)
-        assert str(caught.value) == f"no version of base is {said}; there are: 0.9, 1.0.0, 1.2, 1.9, 1.10, 2.0"
+        assert str(caught.value) == f"no version of base {said}; there are: 0.9, 1.0.0, 1.2, 1.9, 1.10, 2.0"
 
     @pytest.mark.parametrize("ask", ["base@latest", "base@", "base~=1", "base>=", "base>=x", "base@>=1.0", "base=1.0"])
     def test_unreadable_version(self, several: Catalog, ask: str) -> None:

@@ -10,6 +10,7 @@ from layout import lay_out
 from deepprompt.catalog import Catalog, bundled, from_folder, from_package
 from deepprompt.errors import AssetError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Prompt, sha256_hex
+from deepprompt.systems.agents import agent_prompt, reminder
 from deepprompt.systems.overrides import TABLE, Overrides
 from deepprompt.systems.preset import PromptAssemblyConfig, assemble_system_prompt, compose_system_prompt
 
@@ -20,7 +21,7 @@ CONFIG = PromptAssemblyConfig(enabled_tools=("Glob",))
 RECORDED = f"glob {sha256_hex(GLOB)}\n"
 STALE = f"glob {'0' * 64}\n"
 UNRECORDED = f"an override; {TABLE} does not say what it was written against"
-MOVED = "an override of a text that has changed since; see 'deepprompt diff claude_code/glob --parts DIR'"
+MOVED = "an override of a text that has changed since; see 'deepprompt diff claude_code/glob --parts {root}'"
 
 
 def own(root: Path, files: dict[str, str | bytes]) -> Catalog:
@@ -96,7 +97,9 @@ def test_notes(table: str | None, detail: str | None, tmp_path: Path) -> None:
         files[f"{FOLDER}/{TABLE}"] = table
     prompt = compose(own(tmp_path, files))
     assert "\n\nMine.\n\n" in prompt.text
-    assert kept(prompt) == ([Note("kept", f"{tmp_path}:{FOLDER}/glob.md", detail)] if detail else [])
+    assert kept(prompt) == (
+        [Note("kept", f"{tmp_path}:{FOLDER}/glob.md", detail.format(root=tmp_path))] if detail else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -211,3 +214,15 @@ def test_no_version(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"{tmp_path}: claude_code: 'latest' is not a version; name the folder as PEP 440 has it, such as 1.0.0"
     )
+
+
+def test_agents_and_reminders(tmp_path: Path) -> None:
+    """An agent's prompt and a reminder are taken from the overrides where they have them, variables and all."""
+    catalog = own(
+        tmp_path,
+        {f"{FOLDER}/agents/explore.md": "Look around.\n", f"{FOLDER}/reminders/date_changed.md": "Now ${DATE}.\n"},
+    )
+    assert agent_prompt("explore", catalog) == "Look around."
+    assert agent_prompt("task", catalog) == agent_prompt("task")
+    assert reminder("date_changed", catalog, date="Monday") == "<system-reminder>\nNow Monday.\n</system-reminder>"
+    assert "Now Monday." not in reminder("date_changed", date="Monday")

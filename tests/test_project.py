@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from deepprompt.prompt import Note
 from deepprompt.sources import project as project_module
+from deepprompt.sources.git import GitSnapshot
 from deepprompt.sources.project import (
     ProjectContext,
     discover_project_context,
@@ -217,3 +219,12 @@ def test_what_git_said_is_known_before_a_prompt_is_built_with_it() -> None:
     assert list(project_module._known_diffs) == []
     remember_git("", "")
     assert render_project_context(ProjectContext()).endswith("\n## Git status\n(clean)\n\n## Git diff\n(no diff)\n")
+
+
+def test_with_git() -> None:
+    """What git says now takes the place of what it said before; everything else stays."""
+    project = ProjectContext(
+        cwd="/p", current_date="2026-11-16", git_status=" M old", git_diff="old", active_branch="old"
+    )
+    now = project.with_git(GitSnapshot(status=" M new", diff="new", active_branch="main"))
+    assert now == replace(project, git_status=" M new", git_diff="new", active_branch="main")

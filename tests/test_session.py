@@ -46,7 +46,7 @@ from deepprompt import (
     fingerprint,
 )
 from deepprompt.checks.verdict import judge
-from deepprompt.session import FORMAT
+from deepprompt.sources.saved import FORMAT
 from deepprompt.wire import TARGETS
 from deepprompt.wire.notices import Change
 
@@ -193,6 +193,31 @@ def test_on_change_is_checked() -> None:
     with pytest.raises(SessionError) as refused:
         Session(make(), on_change="never")
     assert str(refused.value) == "on_change is one of 'notice', 'wait', not 'never'"
+
+
+def test_a_mere_text_is_a_prompt() -> None:
+    """A text is a prompt without tools or boundary; when it changes, the model is told, and the prefix stays."""
+    session = Session("You are careful.")
+    session.user("Hi", "You are careful.")
+    before = session.request(to="anthropic", model="claude-opus-5-5").body
+    session.append({"role": "assistant", "content": "Hello."})
+    (change,) = session.user("And?", "You are bold.")
+    assert (change.kind, change.source) == ("replaced", "prompt")
+    after = session.request(to="anthropic", model="claude-opus-5-5").body
+    assert after["system"][0]["text"] == before["system"][0]["text"] == "You are careful."
+    assert "You are bold." in json.dumps(after["messages"])
+    assert session.new_epoch("You are bold.").epoch == 2
+    assert session.derive("Sum up.", prompt="You sum up.").session.prefix.text == "You sum up."
+
+
+def test_what_is_no_prompt() -> None:
+    """Anything else is refused, with what would be right."""
+    builder = SystemPromptBuilder("You are careful.")
+    with pytest.raises(SessionError) as found:
+        Session(builder)  # type: ignore[arg-type]
+    assert str(found.value) == (
+        "a session takes a Prompt or a text, not SystemPromptBuilder; compose() of a builder returns a Prompt"
+    )
 
 
 def test_the_context_is_said_with_the_first_message() -> None:
@@ -1569,7 +1594,7 @@ class Run:
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=8)
 @given(data=st.data())
 def test_what_was_sent_starts_what_is_sent_next(to: str, data: st.DataObject, tmp_path_factory: Any) -> None:
     """Whatever is said and whatever moves, through resumes and children: within an epoch nothing sent ever changes."""

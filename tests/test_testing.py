@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 
 import pytest
+from pages import ROOT, read_blocks
 
-DOCS = (Path(__file__).parent.parent / "docs" / "testing.md").read_text("utf-8")
+DOCS = (ROOT / "docs" / "testing.md").read_text("utf-8")
 
 PROMPTS = """
 def system(mood="kind"):
@@ -352,32 +352,40 @@ def test_turned_off(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -
     result.stdout.fnmatch_lines(["*fixture 'prompt_snapshot' not found"])
 
 
-def blocks(language: str) -> list[str]:
-    """The code blocks of the page in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTALL)
+def test_what_perturb_refuses_is_said_once(project: pytest.Pytester) -> None:
+    """A target or an option that cannot be used fails the test with its message alone: no traceback, no second copy."""
+    project.makepyfile(
+        test_it="""
+        def test_lambda(assert_prefix_stable):
+            assert_prefix_stable(lambda: "Be kind.")
+
+        def test_name(assert_prefix_stable):
+            assert_prefix_stable("prompts:sistem")
+
+        def test_skip(assert_prefix_stable):
+            assert_prefix_stable("prompts:system", skip=["locle"])
+        """
+    )
+    result = run(project, plugins=("deepprompt",))
+    result.assert_outcomes(failed=3)
+    said = str(result.stdout).partition("short test summary info")[0]
+    assert "During handling" not in said
+    assert "Traceback" not in said
+    assert [said.count(text) for text in ("import a lambda", "no 'sistem'", "'locle'")] == [1, 1, 1]
 
 
 def test_the_page(project: pytest.Pytester) -> None:
-    """Every example of docs/testing.md runs, and every file and failure that it shows is what comes of it."""
-    for block in blocks("python"):
-        name, _, code = block.partition("\n")
-        (project.path / name.removeprefix("# ")).write_text(code, "utf-8")
+    """What docs/testing.md keeps elsewhere is no doctest either; a failure says where in a body it stands."""
+    titled = {block.title: block.text for block in read_blocks(DOCS) if block.title}
+    for name in ("prompts.py", "test_prompts.py", "conftest.py"):
+        (project.path / name).write_text(titled[name], "utf-8")
     (project.path / "test_golden.py").write_text("def test_golden(golden):\n    assert '>>> 1 / 0' == golden\n")
-    tree, body, failure = blocks("text")
-    install, update = blocks("sh")
-    assert install == "pip install 'deepprompt[snapshot]'\n"
-
-    run(project, *update.split()[1:]).assert_outcomes(passed=7)
-    stored = files(project)
-    assert stored.pop("test_folder/test_where.txt") == b"You work in {FOLDER}.\n"
-    assert "".join(f"__snapshots__/{name}\n" for name in sorted(stored)) == tree
-    assert stored["test_prompts/test_request_body.txt"].decode() == body
+    run(project, "--snapshot-update").assert_outcomes(passed=6)
     assert (project.path / "golden/test_golden/test_golden.txt").read_bytes() == b">>> 1 / 0"
-    run(project).assert_outcomes(passed=7)
+    run(project).assert_outcomes(passed=6)
 
     prompts = project.path / "prompts.py"
     prompts.write_text(prompts.read_text("utf-8").replace("you edit", "you\u00a0edit"), "utf-8")
     result = run(project, "-vv")
-    result.assert_outcomes(passed=2, failed=5)
-    assert failure in "".join(f"{line.rstrip()}\n" for line in result.outlines)
+    result.assert_outcomes(passed=1, failed=5)
     assert any("at system[0].text, line 5 of it" in line for line in explained(result))

@@ -49,7 +49,7 @@ CANONICAL: dict[str, tuple[list[Any], str]] = {
 LOOP: dict[str, object] = {"name": "a"}
 LOOP["self"] = LOOP
 DEEP: list[Any] = []
-for _ in range(5_000):
+for _ in range(20_000):
     DEEP = [DEEP]
 
 NOT_JSON: dict[str, tuple[dict[Any, Any], str]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any
 
 import pytest
@@ -213,12 +214,22 @@ def test_definitions_are_fresh() -> None:
     assert tool_definitions(["Glob"])[0]["input_schema"]["properties"]
 
 
+def test_a_near_miss_is_warned_of() -> None:
+    """A misspelt tool is not left out in silence: the warning says what was meant, and stands where the call does."""
+    said = "kept: tool Greb: taken for a tool of your own, which has no bundled text; did you mean 'Grep'?"
+    with pytest.warns(UserWarning) as caught:
+        definitions = tool_definitions(["Read", "Greb", "deploy_to_production"])
+    assert [definition["name"] for definition in definitions] == ["Read"]
+    assert [(str(warning.message), warning.filename) for warning in caught] == [(said, __file__)]
+
+
 @settings(deadline=None, max_examples=60, database=None)
 @given(names=st.lists(NAMES, max_size=10), data=st.data())
 def test_order_given_does_not_matter(names: list[str], data: st.DataObject) -> None:
     """However the enabled tools are ordered or repeated, definitions and notes are the same bytes."""
     other = data.draw(st.permutations(names + names[:2]))
-    assert json.dumps(tool_definitions(names)) == json.dumps(tool_definitions(iter(other)))
+    with warnings.catch_warnings(action="ignore"):
+        assert json.dumps(tool_definitions(names)) == json.dumps(tool_definitions(iter(other)))
     assert Toolset(names).notes == Toolset(other).notes
 
 

@@ -59,7 +59,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a folder laid out like ours, to take --base from or to override parts of a --preset",
     )
     base.add_argument(
-        "--append", metavar="TEXT", action="append", default=[], help="text for the end of the static prefix"
+        "--append",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="text for the end of the static prefix; may be repeated",
     )
     base.add_argument(
         "--append-file",
@@ -67,7 +71,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="the same from a file, after --append",
+        help="the same from a file, after --append; may be repeated",
     )
 
 
@@ -97,7 +101,7 @@ def _project(cwd: str, options: argparse.Namespace) -> tuple[ProjectContext, tup
     from deepprompt.sources.git import read_git
 
     git = read_git(cwd, root=options.root)
-    project = dataclasses.replace(project, active_branch=git.active_branch, git_status=git.status, git_diff=git.diff)
+    project = project.with_git(git)
     return project, git.notes
 
 

@@ -54,6 +54,8 @@ def load_instruction_files(
     notes: list[Note] = []
     loaded: set[str] = set()
     room = TOTAL_LIMIT
+    if not os.path.isdir(cwd):
+        notes.append(Note("skipped", shown_path(clean_path(cwd), []), "there is no such folder"))
     for number, root in enumerate(search_roots(cwd, home)):
         for name in WHITELIST:
             path = clean_path(os.path.join(root, name))

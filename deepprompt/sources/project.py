@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deepprompt.prompt import Note
 from deepprompt.sources.files import shown_path
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from deepprompt.sources.git import GitSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,10 @@ class ProjectContext:
     os_name: str = ""
     os_version: str = ""
     shell: str = ""
+
+    def with_git(self, git: GitSnapshot) -> ProjectContext:
+        """Return the same project with what git says now."""
+        return replace(self, git_status=git.status, git_diff=git.diff, active_branch=git.active_branch)
 
 
 def discover_project_context(cwd: str | os.PathLike[str]) -> ProjectContext:

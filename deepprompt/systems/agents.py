@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from deepprompt.catalog import bundled, close_matches
+from deepprompt.catalog import Catalog, bundled, close_matches
 from deepprompt.errors import SkillError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Part, Prompt
 from deepprompt.sources.skills import SkillStore
 from deepprompt.sources.text import escape_roles, escape_tags, scrub
+from deepprompt.systems.overrides import Overrides
 from deepprompt.systems.preset import PromptAssemblyConfig, environment_part
 from deepprompt.systems.variables import interpolate, variables_of
 
@@ -73,9 +74,9 @@ def _skill_body(name: str, skills: SkillStore | Mapping[str, str] | None) -> str
     return skills[name]
 
 
-def agent_prompt(name: str) -> str:
-    """Return the prompt of a bundled agent."""
-    return _listed("agents", "agent", name).removesuffix("\n")
+def agent_prompt(name: str, overrides: Catalog | None = None, /) -> str:
+    """Return the prompt of a bundled agent, or somebody's own wording of it."""
+    return _listed("agents", "agent", name, overrides).removesuffix("\n")
 
 
 def agent_names() -> list[str]:
@@ -83,9 +84,9 @@ def agent_names() -> list[str]:
     return _names("agents")
 
 
-def reminder(name: str, /, **variables: object) -> str:
+def reminder(name: str, overrides: Catalog | None = None, /, **variables: object) -> str:
     """Return a reminder for the end of a user's message, in its tag, with the values of its variables."""
-    text = _listed("reminders", "reminder", name)
+    text = _listed("reminders", "reminder", name, overrides)
     wanted = [variable.lower() for variable in variables_of(text)]
     if unknown := sorted(set(variables) - set(wanted)):
         takes = ", ".join(wanted) or "none"
@@ -106,8 +107,11 @@ def _names(kind: str) -> list[str]:
     return [columns[0] for _, columns in bundled().lines(_FAMILY, _VERSION, f"{kind}.table")]
 
 
-def _listed(kind: str, word: str, name: str) -> str:
+def _listed(kind: str, word: str, name: str, overrides: Catalog | None) -> str:
     if name not in _names(kind):
         near = ", ".join(close_matches(name, _names(kind)))
         raise UnknownPartError(f"no {word} named {name!r}; there are: {near}")
-    return bundled().text(_FAMILY, _VERSION, f"{kind}/{name}")
+    part = f"{kind}/{name}"
+    if overrides and (found := Overrides(bundled(), overrides).find(_FAMILY, _VERSION, part, [])):
+        return found[0]
+    return bundled().text(_FAMILY, _VERSION, part)

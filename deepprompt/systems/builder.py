@@ -6,9 +6,10 @@ each turn. Content can never forge the boundary: a look-alike in any of it gets 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from deepprompt.catalog import bundled
+from deepprompt.errors import SourceError
 from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
 from deepprompt.sources.project import ProjectContext, render_sections
 from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
@@ -29,10 +30,12 @@ BASE_PROMPT_V1: str
 """The bundled base prompt, three sections joined by one newline. Its bytes never change: new wording is V2."""
 
 
-def __getattr__(name: str) -> str:
-    if name != "BASE_PROMPT_V1":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return "".join(part.text for part in _joined(bundled().parts(BASE_V1)))
+if not TYPE_CHECKING:  # which know the one name that there is
+
+    def __getattr__(name: str) -> str:
+        if name != "BASE_PROMPT_V1":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return "".join(part.text for part in _joined(bundled().parts(BASE_V1)))
 
 
 class SystemPromptBuilder:
@@ -54,9 +57,11 @@ class SystemPromptBuilder:
         base_parts: Iterable[Part] = (),
         append: str | Iterable[Part] = "",
     ) -> None:
+        if project is not None and not hasattr(project, "git_status"):
+            raise _wrong("project", "a ProjectContext", "discover_project_context(cwd)", project)
         notes: list[Note] = list(getattr(instructions, "notes", ()))
         parts = _base_parts(static_base, tuple(base_parts), notes)
-        parts += _instruction_parts(list(instructions), notes)
+        parts += _instruction_parts(_instruction_files(instructions), notes)
         parts += _skill_parts(skill_directory, notes)
         if isinstance(append, str):
             append = [Part("append", append, Pace.PROJECT, "argument:append")] if append else []
@@ -117,15 +122,18 @@ class SystemPromptBuilder:
         state.update(suffix.encode())
         return state.hexdigest()
 
-    def compose(self) -> Prompt:
-        """Return the system prompt as parts, with notes on what was neutralised, cut or left out."""
+    def compose(self, tools: Iterable[Mapping[str, object]] = ()) -> Prompt:
+        """Return the system prompt as parts, with notes on what was neutralised, cut or left out.
+
+        `tools` are the definitions that a provider caches with it; they are no part of the text.
+        """
         notes = list(self._notes)
         parts = self._parts
         if self.project is not None:
             texts = render_sections(self.project, notes)
             names = ("project", "git status", "git diff")
             parts += tuple(Part(name, text, Pace.TURN, "project") for name, text in zip(names, texts, strict=True))
-        return Prompt(parts, notes=tuple(notes))
+        return Prompt(parts, tuple(tools), notes=tuple(notes))
 
 
 def inject_recalled(system_prompt: str, recalled: str) -> str:
@@ -156,6 +164,21 @@ def _joined(sections: tuple[Part, ...]) -> list[Part]:
     """Return sections with the one newline that stands between them."""
     first, *rest = sections
     return [first, *(Part(part.name, "\n" + part.text, part.pace, part.origin) for part in rest)]
+
+
+def _instruction_files(given: Iterable[InstructionFile]) -> list[InstructionFile]:
+    """Return the files, or say which call returns them. Somebody's own class will do, so the type is not asked for."""
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise _wrong("instructions", "InstructionFiles", "load_instruction_files(cwd)", given)
+    files = list(given)
+    for file in files:
+        if not hasattr(file, "content"):
+            raise _wrong("instructions", "InstructionFiles", "load_instruction_files(cwd)", file, " in it")
+    return files
+
+
+def _wrong(name: str, what: str, call: str, found: object, where: str = "") -> SourceError:
+    return SourceError(f"SystemPromptBuilder: {name} takes {what}, as {call} returns, not {found!r:.60}{where}")
 
 
 def _instruction_parts(files: list[InstructionFile], notes: list[Note]) -> list[Part]:

@@ -31,7 +31,8 @@ class Overrides:
         if written_against is None:
             notes.append(Note("kept", origin, f"an override; {TABLE} does not say what it was written against"))
         elif written_against != sha256_hex(self.catalog.text(family, version, part)):
-            detail = f"an override of a text that has changed since; see 'deepprompt diff {family}/{part} --parts DIR'"
+            see = f"deepprompt diff {family}/{part} --parts {self.own.label}"
+            detail = f"an override of a text that has changed since; see '{see}'"
             notes.append(Note("kept", origin, detail))
         # Somebody's own files may have been checked out on Windows: the prefix must be the same.
         return unify_line_ends(self.own.text(family, own_version, part).removeprefix("\ufeff")), origin

@@ -6,6 +6,7 @@ A directive stands alone on its line: `$$NAME`, resolved from the includes that 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -75,9 +76,11 @@ class AssembledPrompt:
 class PromptAssembler:
     """Assembles prompts out of the templates and includes below one root. Each file is read once."""
 
-    def __init__(self, root: str, template_root: str = ".", minify_json: bool = False) -> None:
-        self.root = str(root)
-        self.template_root = str(template_root)
+    def __init__(
+        self, root: str | os.PathLike[str], template_root: str | os.PathLike[str] = ".", minify_json: bool = False
+    ) -> None:
+        self.root = os.fspath(root)
+        self.template_root = os.fspath(template_root)
         self.minify_json = minify_json
         self._files: dict[str, _File | PromptAssemblyError] = {}
 

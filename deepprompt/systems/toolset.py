@@ -67,5 +67,14 @@ class Toolset:
 
 
 def tool_definitions(enabled_tools: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the definitions of those enabled tools that the catalogue knows, sorted by name."""
-    return Toolset(enabled_tools).definitions()
+    """Return the definitions of those enabled tools that the catalogue knows, sorted by name.
+
+    A name that is not known, but nearly, is warned of: it may be a tool of your own, or misspelt.
+    """
+    toolset = Toolset(enabled_tools)
+    if toolset.notes:
+        import warnings
+
+        for note in toolset.notes:  # which nobody would see otherwise: a tool would just not be there
+            warnings.warn(str(note), stacklevel=2)
+    return toolset.definitions()

@@ -1,0 +1,47 @@
+"""The file of a saved session: one line of JSON with its own checksum, so that no damage goes unnoticed.
+
+What is in it is the session's business.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import Any
+
+from deepprompt.errors import SessionError
+from deepprompt.sources.files import reason_of, replace_file
+
+FORMAT = 1
+
+
+def write_saved(name: str, state: bytes) -> None:
+    """Write a state, as JSON, whole or not at all, readable by its owner only."""
+    try:
+        replace_file(name, _framed(state), 0o600)
+    except (OSError, ValueError) as error:
+        raise SessionError(f"{name}: {reason_of(error)}; the session was not saved") from None
+
+
+def read_saved(name: str) -> dict[str, Any]:
+    """Return the state in a file, as it was written."""
+    try:
+        with open(name, "rb") as file:
+            data = file.read()
+    except (OSError, ValueError) as error:
+        raise SessionError(f"{name}: {reason_of(error)}; a session is loaded from the file that save() wrote") from None
+    try:
+        state: dict[str, Any] = json.loads(data)["session"]
+        form = state["format"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        form = None
+    if isinstance(form, int) and form > FORMAT:
+        raise SessionError(f"{name}: saved by a newer deepprompt (format {form}, this one reads {FORMAT}); upgrade it")
+    if form is None or data != _framed(data[len(_framed(b"")) - 2 : -2]):
+        raise SessionError(f"{name}: not a saved session, or damaged; restore a copy, or start a new session")
+    return state
+
+
+def _framed(state: bytes) -> bytes:
+    """Return the bytes of a file."""
+    return b'{"sha256":"%s","session":%s}\n' % (sha256(state).hexdigest().encode(), state)
