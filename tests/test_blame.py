@@ -532,7 +532,7 @@ SEGMENTS = st.builds(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.lists(SEGMENTS, max_size=4), st.lists(SEGMENTS, max_size=4), st.lists(SEGMENTS, max_size=4))
 def test_segments(start: list[Segment], old: list[Segment], new: list[Segment]) -> None:
     """For blocks there is nothing to blame exactly if the later ones begin with the earlier, marks aside."""
@@ -550,7 +550,7 @@ def test_segments(start: list[Segment], old: list[Segment], new: list[Segment]) 
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_a_conversation_that_goes_on(to: str, data: st.DataObject) -> None:
     """Each request of a conversation begins with the one before it, whoever it is for and wherever its marks stand."""

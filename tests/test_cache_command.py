@@ -186,7 +186,7 @@ def misused(capture: CaptureBytes, *arguments: str) -> str:
     assert ended.value.code == 2
     said = capture.readouterr()
     assert said.out == b""
-    return said.err.decode().splitlines()[-1]
+    return said.err.decode().splitlines()[0]
 
 
 @pytest.mark.usefixtures("folder")

@@ -661,3 +661,12 @@ class TestDate:
         notes = [str(note) for note in request.notes if note.kind in ("model", "cache")]
         assert len(notes) == 2
         assert all(f"facts of {AS_OF}" in note for note in notes)
+
+
+def test_paid() -> None:
+    """Input costs by what was read and written; a lifetime that nobody told is the usual one."""
+    opus = bundled_facts().rules("anthropic", "claude-opus-5-5")
+    assert opus.paid(1000, {"5m": 100, "1h": 10}, 1) == pytest.approx(1000 * 0.05 + 100 * 1.25 + 10 * 2.0 + 1)
+    assert opus.paid(0, {"": 100}, 0) == pytest.approx(125.0)
+    assert opus.paid(0, {"3h": 100}, 0) == pytest.approx(200.0)
+    assert bundled_facts().rules("deepseek", "deepseek-v4-pro").paid(0, {"": 100}, 7) == pytest.approx(107.0)

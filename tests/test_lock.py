@@ -222,6 +222,26 @@ def test_what_filling_a_cache_again_costs(provider: str, model: str, kept: int, 
     assert result.cost == pytest.approx(cost, rel=0.06)
 
 
+def marked_body(end: str, mark: object) -> dict[str, object]:
+    """A request with two blocks, a mark on the first, or none."""
+    first = {"type": "text", "text": "a" * 12_000} | ({"cache_control": mark} if mark else {})
+    blocks = [first, {"type": "text", "text": end * 4_000, "cache_control": mark}] if mark else [first]
+    return {"model": "claude-opus-5-5", "system": blocks, "messages": [{"role": "user", "content": "Hi"}]}
+
+
+def test_what_a_request_costs_goes_by_its_own_marks() -> None:
+    """What stands before a mark that is still there can be read; without any mark each request pays in full."""
+    mark = {"type": "ephemeral"}
+    old = lock_prompt("m", "t", marked_body("b", mark))
+    rules = bundled_facts().rules("anthropic", "claude-opus-5-5")
+    (found,) = compare_locks([old], [lock_prompt("m", "t", marked_body("c", mark))])
+    assert (rewarming(found, rules).kept, rewarming(found, rules).written) == (3000, 1000)
+    (found,) = compare_locks([old], [lock_prompt("m", "t", marked_body("b", None))])
+    lost = rewarming(found, rules)
+    assert (lost.kept, lost.written, lost.why_none) == (0, 0, "")
+    assert lost.cost == pytest.approx(3000 * 0.95, rel=0.01)
+
+
 def test_where_nothing_is_cached_nothing_is_lost() -> None:
     """Below the minimum, without a cache, and where only the name of the target changed."""
     rules = Rules("p", "m", "2026-11-15", True, caching="automatic", minimum=5000)

@@ -61,6 +61,29 @@ def test_everything_that_may_be_set(tmp_path: Path) -> None:
     )
 
 
+UNKNOWN = "is not in the facts of 2026-11-15, so the provider's careful defaults count"
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("anthropic/claude-opus-55", f"{UNKNOWN}; did you mean anthropic/claude-opus-5-5?"),
+        ("litellm/anthropic/claude-opus-55", f"{UNKNOWN}; did you mean litellm/anthropic/claude-opus-5-5?"),
+        ("openai/made-up", UNKNOWN),
+        ("litellm/anthropic/claude-opus-5-5", ""),
+        ("vllm/any", ""),
+    ],
+)
+def test_an_unknown_model_is_said_once(
+    model: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model that the facts do not know is no error, but one line a run; an engine has no models to know."""
+    (tmp_path / "pyproject.toml").write_text(f'[tool.deepprompt]\nmodels = ["{model}", "{model}"]\n')
+    for _ in range(2):
+        assert len(read_settings(str(tmp_path)).models) == 2
+    assert capsys.readouterr().err == (f"deepprompt: pyproject.toml: models: {model} {said}\n" if said else "")
+
+
 def test_a_project_without_settings(tmp_path: Path) -> None:
     """No file, or a file without the table, is a project that has not said anything."""
     assert read_settings(str(tmp_path)) == Settings()

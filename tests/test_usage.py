@@ -45,6 +45,18 @@ SAME_TRAFFIC: dict[str, Callable[[int, int, int, int], dict[str, Any]]] = {
         "prompt_tokens_details": {"cached_tokens": read, "cache_write_tokens": written},
         "completion_tokens": output,
     },
+    "langchain": lambda full, read, written, output: {
+        "input_tokens": full + read + written,
+        "input_token_details": {"cache_read": read, "cache_creation": written},
+        "output_tokens": output,
+        "total_tokens": full + read + written + output,
+    },
+    "pydantic-ai": lambda full, read, written, output: {
+        "input_tokens": full + read + written,
+        "cache_read_tokens": read,
+        "cache_write_tokens": written,
+        "output_tokens": output,
+    },
     "litellm": lambda full, read, written, output: {
         "prompt_tokens": full + read + written,
         "prompt_tokens_details": {"cached_tokens": read, "cache_creation_tokens": written},
@@ -229,6 +241,14 @@ def test_the_dicts_of_botocore_read_like_their_json(name: str) -> None:
     parsed = sdk("botocore.parsers").create_parser("rest-json").parse(response, shape)
     assert parsed["usage"] == body["usage"]
     assert read_usage(parsed) == usage
+
+
+def test_the_usage_of_pydantic_ai() -> None:
+    """Its own object is read like the JSON of the same numbers."""
+    usage = sdk("pydantic_ai").RequestUsage(
+        input_tokens=100, cache_read_tokens=60, cache_write_tokens=30, output_tokens=7
+    )
+    assert read_usage(usage) == Usage(100, 60, {"": 30}, 7)
 
 
 @pytest.mark.parametrize("name", ["litellm", "litellm-iterations", "litellm-12h", "deepseek", "openai-chat", "vllm"])

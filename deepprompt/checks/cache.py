@@ -73,13 +73,7 @@ class Simulation:
     @property
     def paid(self) -> float:
         """What the input costs, in tokens at the plain price. A write whose price nobody says costs the dearest."""
-        prices = self.rules.write_price
-        dearest = max(prices.values(), default=1.0)
-        paid = 0.0
-        for charge in self.charges:
-            writes = sum(count * prices.get(lifetime, dearest) for lifetime, count in charge.written.items())
-            paid += charge.full + charge.read * self.rules.read_price + writes
-        return paid
+        return sum(self.rules.paid(charge.read, charge.written, charge.full) for charge in self.charges)
 
     @property
     def price(self) -> float:

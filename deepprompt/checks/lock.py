@@ -80,10 +80,15 @@ class Drift:
 
     @property
     def marked(self) -> int:
-        """Of these, the tokens up to the last place where the pace changes: there `build_request` puts its marks."""
+        """Of these, the tokens up to the last mark of a request, or of a prompt to the last change of pace.
+
+        There `build_request` puts its marks.
+        """
         same = self._same_parts()
         parts = self.new.parts if self.new else ()
         ends = [n for n in range(1, len(same) + 1) if n < len(parts) and parts[n - 1].pace != parts[n].pace]
+        if self.new and self.new.model:
+            ends = [n for n, part in enumerate(same, 1) if part.mark]
         return sum(part.tokens for part in same[: ends[-1] if ends else 0])
 
     def _same_parts(self) -> list[LockedPart]:
@@ -264,6 +269,7 @@ class Rewarming:
 
     kept: int
     written: int
+    """0 where it costs all the same: without a mark nothing is written, and each request pays in full."""
     cost: float
     why_none: str = ""
     """Why nothing is lost, where nothing is."""
@@ -275,6 +281,8 @@ def rewarming(drift: Drift, rules: Rules) -> Rewarming:
         return Rewarming(0, 0, 0.0, "there is nothing to read yet, or nothing to send any more")
     if drift.old.tokens < rules.minimum or rules.caching == "none":
         return Rewarming(0, 0, 0.0, f"was not cached: {drift.old.tokens:,} tokens of at least {rules.minimum:,}")
+    if rules.caching == "marked" and drift.new.model and not any(part.mark for part in drift.new.parts):
+        return Rewarming(0, 0, drift.new.tokens * (1 - rules.read_price))
     if drift.old.fingerprint == drift.new.fingerprint and drift.same >= drift.new.tokens:
         return Rewarming(drift.new.tokens, 0, 0.0, "what is sent before the last mark is the same")
     kept = drift.marked if rules.caching in ("marked", "implicit") else drift.same

@@ -26,14 +26,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "recorded request of any provider; or functions, as module:function. - is standard input. "
         "Exit 0: B begins with all of A, so nothing is lost; 1: it does not; 2: wrong usage."
     )
-    parser.add_argument("old", metavar="A", type=given, help="the earlier request")
+    parser.add_argument("old", metavar="A", type=given, help="the earlier prompt or request")
     parser.add_argument("new", metavar="B", type=given, help="the later one")
     parser.add_argument(
         "--provider", type=given, metavar="NAME", help="count the cost by what is known of this provider"
     )
-    parser.add_argument(
-        "--model", type=given, metavar="NAME", help="and of this model; by default the one that B names"
-    )
+    parser.add_argument("--model", type=given, metavar="NAME", help="and of this model (default: the one that B names)")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
@@ -80,7 +78,7 @@ def _prices(options: argparse.Namespace, new: list[Segment]) -> _Prices:
     model = options.model or named
     if not model:
         options.usage_error(f"--provider {options.provider} needs --model NAME: B does not say its model")
-    provider = facts.route(model) or options.provider if options.provider == "litellm" else options.provider
+    provider = facts.behind(options.provider, model)
     rules = facts.rules(provider, model)
     written = rules.write_price.get(rules.lifetimes[0], 1.0) if rules.lifetimes else 1.0
     known = "" if rules.known else ", which do not know this model"

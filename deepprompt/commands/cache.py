@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", type=given, required=True, metavar="NAME", help="the model, as the provider calls it"
     )
-    parser.add_argument("--compare", type=given, metavar="OTHER", help="another transcript, to show beside the first")
+    parser.add_argument("--compare", type=given, metavar="FILE", help="another transcript, to show beside the first")
     parser.add_argument(
         "--gap",
         type=read_gap,
@@ -88,8 +88,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _rules(options: argparse.Namespace, facts: Facts) -> Rules:
     """Return the rules of the provider, or of the one that LiteLLM leads to."""
-    provider: str = options.provider
-    return facts.rules((facts.route(options.model) or provider) if provider == "litellm" else provider, options.model)
+    return facts.rules(facts.behind(options.provider, options.model), options.model)
 
 
 @dataclass(frozen=True, slots=True)

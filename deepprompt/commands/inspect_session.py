@@ -84,8 +84,7 @@ def _rules(options: argparse.Namespace, facts: Facts, provider: str, model: str)
     provider = options.provider or (provider if not options.model else "") or _provider_of(model)
     if not provider or not model:
         provider, model = provider or _ENGINE[0], model or _ENGINE[1]
-    routed = (facts.route(model) or provider) if provider == "litellm" else provider
-    return provider, facts.rules(routed, model)
+    return provider, facts.rules(facts.behind(provider, model), model)
 
 
 def _provider_of(model: str) -> str:

@@ -22,7 +22,7 @@ from deepprompt.checks.lock import (
 )
 from deepprompt.commands.inputs import read_target
 from deepprompt.commands.options import given, own_text, working_folder
-from deepprompt.commands.output import write, write_json
+from deepprompt.commands.output import counted, write, write_json
 from deepprompt.commands.settings import Settings, read_settings
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.sources.text import one_line, reveal
@@ -128,22 +128,18 @@ def locked(settings: Settings, folder: str) -> list[LockedPrompt]:
 def _written(drifts: Sequence[Drift], settings: Settings, made: Sequence[LockedPrompt]) -> Iterator[str]:
     for drift in drifts:
         yield from _changes(drift) if drift.old else ()
-    yield f"{settings.lock}: {_counted(len(made), 'prompt')}, {_counted(_tokens(made), 'token')} locked"
+    yield f"{settings.lock}: {counted(len(made), 'prompt')}, {counted(_tokens(made), 'token')} locked"
 
 
 def _tokens(prompts: Sequence[LockedPrompt]) -> int:
     return sum(prompt.tokens for prompt in prompts)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def review(drifts: Sequence[Drift], settings: Settings, made: Sequence[LockedPrompt]) -> Iterator[str]:
     """Yield what has drifted, in lines for a person."""
     if not drifts:
         said = "1 prompt is as it was" if len(made) == 1 else f"all {len(made)} prompts are as they were"
-        yield f"{settings.lock}: {said} locked ({_counted(_tokens(made), 'token')})"
+        yield f"{settings.lock}: {said} locked ({counted(_tokens(made), 'token')})"
         return
     for drift in drifts:
         yield from _changes(drift)
@@ -207,12 +203,14 @@ def _rules(drift: Drift, settings: Settings) -> list[Rules]:
     own = drift.new.model.partition("/") if drift.new else ("", "", "")
     if own[0] in facts.providers():
         return [facts.rules(own[0], own[2])]
-    return [facts.rules(*pair) for pair in settings.models or facts.examples()]
+    return [facts.rules(facts.behind(to, model), model) for to, model in settings.models or facts.examples()]
 
 
 def _cost(cost: dict[str, object]) -> str:
     if cost["why_none"]:
         return f"nothing; {cost['why_none']}"
+    if not cost["written"]:
+        return f"{cost['cost']:,.0f} tokens at the input price in each request: without a mark nothing is cached"
     return (
         f"{cost['cost']:,.0f} tokens at the input price: {cost['written']:,} to write, {cost['kept']:,} can be read "
         f"(facts of {cost['as_of']})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,11 +17,15 @@ from deepprompt.checks.lint import Exemption, known_code
 from deepprompt.checks.moves import MOVES
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.commands.options import own_bytes
+from deepprompt.commands.output import say
 from deepprompt.errors import SourceError
 
 FILE = "pyproject.toml"
 LOCK = "deepprompt.lock"
 _TABLE = "tool.deepprompt"
+
+_said: set[tuple[str, str]] = set()
+"""The files of which something was said, with what: a command may read its settings more than once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,30 @@ def read_settings(folder: str, path: str | None = None) -> Settings:
         if path is not None:
             raise SourceError(f"{name}: has no table [{_TABLE}]")
         return Settings()
-    return _settings(_Table(table, _TABLE, name), name)
+    settings = _settings(_Table(table, _TABLE, name), name)
+    for line in _unknown_models(settings):
+        if (said := (os.path.abspath(file), line)) not in _said:
+            _said.add(said)
+            say(line)
+    return settings
+
+
+def _unknown_models(settings: Settings) -> Iterator[str]:
+    """Yield what there is to say of models that the facts do not know: no error, as new ones come every month."""
+    if not settings.models:
+        return
+    from deepprompt.wire.facts import bundled_facts, near_model
+
+    facts = bundled_facts()
+    for provider, model in settings.models:
+        rules = facts.rules(facts.behind(provider, model), model)
+        if rules.known or not rules.named:  # an engine has no models of its own
+            continue
+        near = near_model(model, rules.named)
+        yield (
+            f"{settings.source}: models: {provider}/{model} is not in the facts of {rules.as_of}, so the provider's "
+            "careful defaults count" + (f"; did you mean {provider}/{near}?" if near else "")
+        )
 
 
 def _settings(top: _Table, name: str) -> Settings:

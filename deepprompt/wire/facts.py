@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from deepprompt.catalog import bundled, close_matches
@@ -86,6 +86,20 @@ class Rules:
     system_messages: bool = False
     """Whether a system message may stand inside the conversation."""
     system_role: str = "system"
+    named: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """Where the data does not know the model: those that it does, for who misspelt one. Patterns are left out."""
+
+    def paid(self, read: int, written: Mapping[str, int], full: int) -> float:
+        """Return what input costs of which so much was read from a cache and written to it, in tokens at full price.
+
+        What was written for a lifetime that nobody told ("") costs as the usual one does; for one whose price is not
+        published, as the dearest.
+        """
+        usual = self.write_price.get(self.lifetimes[0] if self.lifetimes else self.lives)
+        dearest = max(self.write_price.values(), default=1.0)
+        prices = {"": dearest if usual is None else usual} | dict(self.write_price)
+        writes = sum(count * prices.get(lifetime, dearest) for lifetime, count in written.items())
+        return full + read * self.read_price + writes
 
 
 class Facts:
@@ -109,6 +123,8 @@ class Facts:
         layers = self._layers(provider)
         entry = next((entry for entry in _models(layers) if _names(entry, model)), None)
         values = _values(layers, entry)
+        if entry is None:
+            values["named"] = tuple(name for other in _models(layers) for name in _plain_names(other))
         return Rules(provider=provider, model=model, as_of=self.as_of, known=entry is not None, **values)
 
     def examples(self) -> list[tuple[str, str]]:
@@ -118,12 +134,15 @@ class Facts:
 
     def _first_names(self, provider: str) -> list[str]:
         models = self.data["providers"][provider].get("models", ())
-        names = [name for entry in models for name in entry["names"] if not set("*?[/") & set(name)]
-        return names[:1]
+        return [name for entry in models for name in _plain_names(entry)][:1]
 
     def sources(self, provider: str) -> list[dict[str, str]]:
         """Return where the facts about a provider were read, and when."""
         return [source for layer in self._layers(provider) for source in layer.get("sources", ())]
+
+    def behind(self, to: str, model: str) -> str:
+        """Return whose rules hold for what is sent to `to`: LiteLLM's own only where nobody is known behind it."""
+        return (self.route(model) or to) if to == "litellm" else to
 
     def route(self, model: str) -> str:
         """Return the provider behind a LiteLLM model name, "" where the data knows none."""
@@ -223,6 +242,24 @@ def own_name(model: str) -> str:
     return bare[: after.start()] if after else bare
 
 
+@lru_cache(maxsize=64)  # a conversation asks for its model each turn
+def near_model(model: str, named: tuple[str, ...]) -> str:
+    """Return a model's name with its own name put right, if it is close to one of those; "" if none is."""
+    from difflib import get_close_matches
+
+    own = own_name(model)
+    near = get_close_matches(own, named, n=1, cutoff=0.85)
+    if not near:
+        return ""
+    before, _, after = model.strip().lower().rpartition(own)
+    return f"{before}{near[0]}{after}"
+
+
+def _plain_names(entry: Mapping[str, Any]) -> list[str]:
+    """Return those names of an entry that are no patterns and have no route."""
+    return [name for name in entry["names"] if not set("*?[/") & set(name)]
+
+
 def _names(entry: Mapping[str, Any], model: str) -> bool:
     whole = model.strip().lower()
     called = {whole, whole.rpartition("/")[2], own_name(model)}
@@ -248,7 +285,9 @@ def _values(layers: list[Mapping[str, Any]], entry: Mapping[str, Any] | None) ->
 
 
 _RULES = {
-    field.name: str(field.type) for field in fields(Rules) if field.name not in ("provider", "model", "as_of", "known")
+    field.name: str(field.type)
+    for field in fields(Rules)
+    if field.name not in ("provider", "model", "as_of", "known", "named")
 }
 _OF_PROVIDER: dict[str, tuple[type, str]] = {
     "title": (str, "text"),

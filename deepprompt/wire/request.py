@@ -17,7 +17,7 @@ from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.wire import TARGETS, anthropic, bedrock, gemini, litellm, openai, responses
 from deepprompt.wire.blocks import Message
 from deepprompt.wire.draft import Draft
-from deepprompt.wire.facts import Facts, Rules, bundled_facts
+from deepprompt.wire.facts import Facts, Rules, bundled_facts, near_model
 from deepprompt.wire.outline import Outline, read_outline
 from deepprompt.wire.plan import Mark, Wish, plan_marks
 
@@ -149,6 +149,8 @@ def finished(to: str, body: dict[str, Any], draft: Draft, marks: list[Mark], min
     rules, notes = draft.rules, draft.notes
     if not rules.known:
         detail = f"not in the facts of {rules.as_of}: built by the careful rules for any model; give your own as facts"
+        if near := near_model(rules.model, rules.named):
+            detail += f"; did you mean {near!r}?"
         notes.insert(0, Note("model", rules.model or "(none)", detail))
     tokens = sum(spot.tokens for spot in draft.spots)
     minimum = minimum or rules.minimum
@@ -182,7 +184,7 @@ def provider_of(to: str, model: str, facts: Facts) -> str:
         raise MessageError(f"cannot write a request for {to!r}; there are: {', '.join(TARGETS)}")
     if not isinstance(model, str) or not model.strip():
         raise MessageError("a request needs the name of its model")
-    return (facts.route(model) or to) if to == "litellm" else to
+    return facts.behind(to, model)
 
 
 def checked_limit(max_tokens: int | None) -> int | None:

@@ -94,6 +94,14 @@ _SHAPES = (
         read="input_tokens_details.cached_tokens",
         written="input_tokens_details.cache_write_tokens",
     ),
+    # LangChain's usage_metadata and pydantic-ai's RequestUsage, which count alike for every provider. Before Anthropic,
+    # whose names they use for other numbers: here the input has what was cached in it.
+    _Shape(
+        known_by="input_tokens input_token_details",
+        read="input_token_details.cache_read",
+        written="input_token_details.cache_creation",
+    ),
+    _Shape(known_by="input_tokens cache_read_tokens", read="cache_read_tokens", written="cache_write_tokens"),
     # Anthropic Messages and Bedrock Converse. A mere count of tokens has no output, an old message_delta no input.
     _Shape(
         known_by="input_tokens output_tokens",
