@@ -144,7 +144,9 @@ def test_sarif(tmp_path: Path, capsys: Capture) -> None:
     assert log["version"] == "2.1.0"
     (ran,) = log["runs"]
     assert [rule["id"] for rule in ran["tool"]["driver"]["rules"]] == list(RULES)
-    results = {(result["ruleId"], "physicalLocation" in result["locations"][0]): result for result in ran["results"]}
+    results = {
+        (result["ruleId"], "logicalLocations" not in result["locations"][0]): result for result in ran["results"]
+    }
     clock = results["DP101", True]
     assert clock["level"] == "warning"
     place = clock["locations"][0]["physicalLocation"]
@@ -152,8 +154,12 @@ def test_sarif(tmp_path: Path, capsys: Capture) -> None:
     assert place["region"]["startLine"] == 2
     assert results["DP501", True]["level"] == "error"
     assert results["DP104", True]["suppressions"] == [{"kind": "inSource", "justification": "a fixture"}]
+    line = (tmp_path / "app.py").read_text().split("def dated")[0].count("\n") + 1
     assert results["DP101", False]["locations"] == [
-        {"logicalLocations": [{"fullyQualifiedName": "app:dated::text", "kind": "resource"}]}
+        {
+            "physicalLocation": {"artifactLocation": {"uri": "app.py"}, "region": {"startLine": line}},
+            "logicalLocations": [{"fullyQualifiedName": "app:dated::text", "kind": "resource"}],
+        }
     ]
     (tmp_path / "a.md").write_text("\n\n" + text)
     again = json.loads(run(capsys, *arguments, code=1))

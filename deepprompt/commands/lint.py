@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -47,9 +48,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--cwd", metavar="DIR", type=given, default=".", help="the project's folder (default: the current one)"
     )
     parser.add_argument(
-        "--select", metavar="CODES", type=_codes, action="extend", default=[], help="only these: DP1, DP303,DP501"
+        "--select",
+        metavar="CODES",
+        type=_codes,
+        action="extend",
+        default=[],
+        help="only these rules, such as DP1 or DP303,DP501; may be repeated",
     )
-    parser.add_argument("--ignore", metavar="CODES", type=_codes, action="extend", default=[], help="all but these")
+    parser.add_argument(
+        "--ignore",
+        metavar="CODES",
+        type=_codes,
+        action="extend",
+        default=[],
+        help="all rules but these; may be repeated",
+    )
     parser.add_argument("--provider", metavar="NAME", type=given, help="whose rules a request is held to")
     parser.add_argument("--model", metavar="NAME", type=given, help="and for which model (default: the one it names)")
     parser.add_argument("--no-comments", action="store_true", help="let no comment in a text make an exception")
@@ -95,7 +108,10 @@ def run(options: argparse.Namespace) -> int:
     if not targets:
         options.usage_error("nothing to lint: name a file, a folder, module:function or 'build'; or set "
                             "[tool.deepprompt.prompts] in pyproject.toml")  # fmt: skip
-    subjects = [subject for name, target in targets for subject in load_subjects(name, target, folder, settings)]
+    loaded = [
+        (target, subject) for name, target in targets for subject in load_subjects(name, target, folder, settings)
+    ]
+    subjects = [subject for _, subject in loaded]
     found = find_all(subjects, settings)
     if options.format == "json":
         write_json(report(found, subjects), options.out or "")
@@ -103,10 +119,24 @@ def run(options: argparse.Namespace) -> int:
         from deepprompt.checks.sarif import sarif_log
 
         files = frozenset(s.place for subject in subjects if subject.is_file for s in subject.segments)
-        write_json(sarif_log(found, list(RULES.values()), files, __version__), options.out or "")
+        homes = {subject.name: home for target, subject in loaded if (home := _home(target, folder))}
+        write_json(sarif_log(found, list(RULES.values()), files, homes, __version__), options.out or "")
     else:
         write("".join(f"{line}\n" for line in described(found, subjects)), options.out or "")
     return 1 if any(not finding.excused for finding in found) else 0
+
+
+def _home(target: str, folder: str) -> tuple[str, int] | None:
+    """Return the file and the line that a target stands for: a function's own, or else where prompts are named."""
+    module, _, function = target.rpartition(":")
+    path = module.replace(".", "/")
+    candidates = [target, module, *(f"{start}{path}{end}" for start in ("", "src/") for end in (".py", "/__init__.py"))]
+    for candidate in [*candidates, "pyproject.toml"]:
+        if candidate and os.path.isfile(os.path.join(folder, candidate)):
+            text = _text(os.path.join(folder, candidate), candidate)
+            found = re.search(rf"^(?:async )?def {re.escape(function)}\b", text, re.MULTILINE)
+            return candidate, text.count("\n", 0, found.start()) + 1 if found else 1
+    return None
 
 
 def targets_of(settings: Settings) -> list[tuple[str, str]]:
@@ -199,9 +229,7 @@ def _limits(subject: Subject, settings: Settings) -> Limits:
     from deepprompt.wire.facts import bundled_facts
 
     facts = bundled_facts()
-    if provider == "litellm":  # whose marks go through to the provider behind it
-        provider = facts.route(model) or provider
-    return dataclasses.replace(limits, rules=facts.rules(provider, model))
+    return dataclasses.replace(limits, rules=facts.rules(facts.behind(provider, model), model))
 
 
 def described(found: Sequence[Finding], subjects: Sequence[Subject]) -> Iterator[str]:
