@@ -110,4 +110,4 @@ def test_usage(name: str, capsysbinary: CaptureBytes) -> None:
         main(["assemble", *given])
     assert caught.value.code == 2
     out, err = capsysbinary.readouterr()
-    assert (out, err.decode().splitlines()[-1]) == (b"", f"deepprompt assemble: error: {says}")
+    assert (out, err.decode().splitlines()[0]) == (b"", f"deepprompt assemble: error: {says}")

@@ -104,14 +104,14 @@ def test_default_folder(root: Path, capsys: CaptureText) -> None:
     lay_out(root.parent, {"w.json": workflow({"node_id": "n", "task_ref": "t"})})
     assert main(["compile", "w.json", "--root", "root"]) == 0
     assert sorted(written(root.parent / "build" / "prompts")) == ["w/n.sha256", "w/n.txt"]
-    assert capsys.readouterr().err == "deepprompt: 1 prompts of 1 workflows written to build/prompts\n"
+    assert capsys.readouterr().err == "deepprompt: 1 prompt of 1 workflow written to build/prompts\n"
 
 
 def test_check(root: Path, capsys: CaptureText) -> None:
     """With --check nothing is written, and the exit code says whether all is right."""
     lay_out(root.parent, {"w.json": workflow({"node_id": "n", "task_ref": "t"}), "bad.json": "x"})
     assert run("w.json", "--check") == 0
-    assert capsys.readouterr() == ("", "deepprompt: 1 prompts of 1 workflows are right\n")
+    assert capsys.readouterr() == ("", "deepprompt: 1 prompt of 1 workflow is right\n")
     assert run("w.json", "bad.json", "--check") == 1
     assert not (root.parent / "out").exists()
 
@@ -189,7 +189,7 @@ def test_usage(given: list[str], capsys: CaptureText) -> None:
         main(["compile", *given])
     assert caught.value.code == 2
     says = "argument --out: is empty" if given else "the following arguments are required: WORKFLOWS"
-    assert capsys.readouterr().err.splitlines()[-1] == f"deepprompt compile: error: {says}"
+    assert capsys.readouterr().err.splitlines()[0] == f"deepprompt compile: error: {says}"
 
 
 def test_many_nodes(root: Path, capsys: CaptureText) -> None:
@@ -217,4 +217,4 @@ def test_progress(count: int, shown: str, root: Path, monkeypatch: pytest.Monkey
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     assert run("w.json", "--check") == 0
-    assert terminal.getvalue() == f"{shown}deepprompt: {count} prompts of 1 workflows are right\n"
+    assert terminal.getvalue() == f"{shown}deepprompt: {count:,} prompts of 1 workflow are right\n"

@@ -167,7 +167,7 @@ def test_bundled_families(family: str, capsysbinary: CaptureBytes) -> None:
     ("old", "new", "message"),
     [
         ("base@1.0.0", "base@9", "no version of base is 9; there are: 1.0.0, 1.1.0"),
-        ("base~=3.0", "base", "no version of base is ~=3.0; there are: 1.0.0, 1.1.0"),
+        ("base~=3.0", "base", "no version of base meets ~=3.0; there are: 1.0.0, 1.1.0"),
         ("@1.0.0", "1.1.0", "cannot read '@1.0.0'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
         ("", "base", "cannot read ''; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
     ],

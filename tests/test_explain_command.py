@@ -138,15 +138,6 @@ def test_exact_counts(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     assert table.endswith("model: deepseek-chat\n")
 
 
-def test_the_example_of_the_page(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
-    """docs/inspect.md shows what the command prints."""
-    docs = (Path(__file__).parent.parent / "docs" / "inspect.md").read_text("utf-8")
-    example = docs.partition("| deepprompt explain -\n")[2].partition("```")[0]
-    assert main(["build", "--json", "--no-project", "--cwd", str(tmp_path), "--home", ""]) == 0
-    (tmp_path / "built.json").write_bytes(capsysbinary.readouterr().out)
-    assert run(capsysbinary, tmp_path / "built.json") == example
-
-
 def test_marks_are_shown(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     """Cache marks stand after the rows that they end, with the tokens up to them."""
     marked = {"type": "text", "text": "x" * 400, "cache_control": {"type": "ephemeral", "ttl": "1h"}}

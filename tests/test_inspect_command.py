@@ -195,7 +195,7 @@ ODD = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=ODD, options=st.sampled_from([[], ["--as", "session"], ["--as", "prompt"]]))
 def test_odd_values_are_no_traceback(value: Any, options: list[str], tmp_path: Path) -> None:
     """Whatever JSON a file holds, there is a page or one line that says why not."""

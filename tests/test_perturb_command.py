@@ -239,7 +239,7 @@ def test_help(capsys: CaptureText) -> None:
 
 def blocks(language: str) -> list[str]:
     """The code blocks of the page, by their language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}(?: title=.*?)?\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTALL)
 
 
 def test_the_page_tells_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: CaptureText) -> None:

@@ -336,7 +336,7 @@ class TestRefused:
         with pytest.raises(SystemExit) as caught:
             main(["build", *arguments])
         assert caught.value.code == 2
-        assert capsys.readouterr().err.endswith(f"deepprompt build: error: {message}\n")
+        assert capsys.readouterr().err.startswith(f"deepprompt build: error: {message}\n")
 
     @pytest.mark.parametrize("preset", ["nope", "claude", "claude_codex", "deepseekx", "deepseek-v3", "Claude_Code"])
     def test_unknown_preset(self, preset: str, capsysbinary: CaptureBytes) -> None:
@@ -354,7 +354,7 @@ class TestRefused:
         ("preset", "message"),
         [
             ("claude_code@9", "no version of claude_code is 9; there are: 2.1.37"),
-            ("claude_code~=3.0", "no version of claude_code is ~=3.0; there are: 2.1.37"),
+            ("claude_code~=3.0", "no version of claude_code meets ~=3.0; there are: 2.1.37"),
             ("claude_code@", "cannot read 'claude_code@'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
             ("deepseek@9", "no version of base is 9; there are: 1.0.0"),
         ],

@@ -131,7 +131,7 @@ def test_usage(given: list[str], says: str, capsys: CaptureText) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["replay", *given])
     assert caught.value.code == 2
-    assert capsys.readouterr().err.splitlines()[-1] == f"deepprompt replay: error: {says}"
+    assert capsys.readouterr().err.splitlines()[0] == f"deepprompt replay: error: {says}"
 
 
 def test_recorded_text_that_was_edited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -485,14 +485,14 @@ class TestRefused:
             main(["build", *arguments])
         assert caught.value.code == 2
         out, err = capsys.readouterr()
-        assert (out, err.splitlines()[-1]) == ("", f"deepprompt build: error: {message}")
+        assert (out, err.splitlines()[0]) == ("", f"deepprompt build: error: {message}")
 
     def test_unknown_target(self, capsys: pytest.CaptureFixture[str]) -> None:
         """A provider that there is not is wrong usage, and the line lists those there are."""
         with pytest.raises(SystemExit) as caught:
             main(["build", "--to", "openia", "--model", "x"])
         assert caught.value.code == 2
-        line = capsys.readouterr().err.splitlines()[-1]
+        line = capsys.readouterr().err.splitlines()[0]
         assert line.startswith("deepprompt build: error: argument --to: invalid choice: 'openia' (choose from ")
         assert all(target in line for target in TARGETS)
 

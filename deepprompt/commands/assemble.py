@@ -14,7 +14,9 @@ from deepprompt.systems.template import PromptAssembler
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `assemble`."""
     parser.add_argument("task_ref", metavar="TASK_REF", help="the template's name, without .txt")
-    parser.add_argument("--include", action="append", default=[], metavar="NAME=PATH", help="the file for $$NAME")
+    parser.add_argument(
+        "--include", action="append", default=[], metavar="NAME=PATH", help="the file for $$NAME; may be repeated"
+    )
     add_root_options(parser)
     parser.add_argument("--log", type=given, metavar="FILE", help="add a record to a log, outside the root")
     parser.add_argument("--log-in-root", action="store_true", help="the log may lie below the root")
@@ -28,7 +30,11 @@ def add_root_options(parser: argparse.ArgumentParser) -> None:
         "--root", type=given, default=os.curdir, metavar="DIR", help="where includes are (default: here)"
     )
     parser.add_argument(
-        "--template-root", type=given, default=os.curdir, metavar="DIR", help="where templates are, below the root"
+        "--template-root",
+        type=given,
+        default=os.curdir,
+        metavar="DIR",
+        help="where templates are, below the root (default: the root)",
     )
     parser.add_argument("--minify-json", action="store_true", help="take the blanks out of included .json files")
 

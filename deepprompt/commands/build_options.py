@@ -26,9 +26,15 @@ def add_preset_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="claude_code: the catalogue of parts; deepseek: as without it",
     )
-    group.add_argument("--tool", action="append", default=[], metavar="NAME", help="a tool that is enabled")
-    group.add_argument("--mcp", action="append", default=[], metavar="NAME", help="an MCP server that is connected")
-    group.add_argument("--slash-command", action="append", default=[], metavar="NAME[=TEXT]", help="a slash command")
+    group.add_argument(
+        "--tool", action="append", default=[], metavar="NAME", help="a tool that is enabled; may be repeated"
+    )
+    group.add_argument(
+        "--mcp", action="append", default=[], metavar="NAME", help="an MCP server that is connected; may be repeated"
+    )
+    group.add_argument(
+        "--slash-command", action="append", default=[], metavar="NAME[=TEXT]", help="a slash command; may be repeated"
+    )
     group.add_argument("--sessions", action="store_true", help="past sessions can be searched")
     group.add_argument("--memory", action="store_true", help="the agent keeps notes between sessions")
     group.add_argument("--claude-md", action="store_true", help="load the CLAUDE.md files of the folder and above it")
@@ -37,7 +43,7 @@ def add_preset_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--environment-last", action="store_true", help="put folder, system and shell behind the boundary"
     )
-    group.add_argument("--max-tokens", type=int, metavar="N", help="fail when the prompt has more, by estimate")
+    group.add_argument("--max-tokens", type=int, metavar="N", help="fail when the prompt has more tokens, by estimate")
 
 
 def add_agent_options(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +51,9 @@ def add_agent_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("an agent's run (--agent)")
     group.add_argument("--agent", type=given, metavar="FILE", help="the agent, as JSON: identity, instructions, ...")
     group.add_argument("--channel", metavar="NAME", help="where its answers are shown, such as telegram")
-    group.add_argument("--directory", action="append", default=[], metavar="DIR", help="another folder it may use")
+    group.add_argument(
+        "--directory", action="append", default=[], metavar="DIR", help="another folder it may use; may be repeated"
+    )
     group.add_argument("--task", type=given, metavar="FILE", help="the task it is bound to, as JSON: id, title, ...")
     group.add_argument("--memories", type=given, metavar="FILE", help="what all agents know, as a JSON list of texts")
     group.add_argument("--background", action="store_true", help="its answers are not sent to the user")

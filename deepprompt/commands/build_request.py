@@ -31,7 +31,12 @@ _KEYED = ("openai", "openai-responses", "litellm")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that make a request of the prompt."""
     wire = parser.add_argument_group("as a request")
-    wire.add_argument("--to", choices=TARGETS, help="print the body of this provider's request, as JSON")
+    wire.add_argument(
+        "--to",
+        metavar="PROVIDER",
+        choices=TARGETS,
+        help=f"print the body of this provider's request, as JSON: {', '.join(TARGETS[:-1])} or {TARGETS[-1]}",
+    )
     wire.add_argument("--model", type=given, metavar="NAME", help="the model, as the provider calls it")
     wire.add_argument("--message", type=given, metavar="TEXT", help="the user's message, after those of --messages")
     wire.add_argument(
@@ -46,11 +51,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--prefix-lifetime", type=given, metavar="TIME", help="how long tools and system prompt are cached, such as 1h"
     )
     wire.add_argument("--lifetime", type=given, metavar="TIME", help="how long the conversation is cached")
-    wire.add_argument("--cache-key", type=given, metavar="KEY", help="OpenAI's prompt_cache_key; one a tenant")
+    wire.add_argument("--cache-key", type=given, metavar="KEY", help="OpenAI's prompt_cache_key; one for each tenant")
     cached = wire.add_mutually_exclusive_group()
     cached.add_argument("--cached-content", type=given, metavar="NAME", help="Gemini: go on after this cached content")
     cached.add_argument(
-        "--make-cached-content", metavar="SECONDS", type=_count, help="Gemini: print the request that makes it"
+        "--make-cached-content",
+        metavar="SECONDS",
+        type=_count,
+        help="Gemini: print the request that makes cached content, to last this long",
     )
     wire.add_argument("--facts", type=given, metavar="FILE", help="your own facts about models, over the bundled ones")
     wire.add_argument("--explain", action="store_true", help="print where the cache marks stand and why, not the body")

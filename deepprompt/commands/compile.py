@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from deepprompt.commands.assemble import add_root_options
 from deepprompt.commands.options import given
-from deepprompt.commands.output import say, write
+from deepprompt.commands.output import counted, say, write
 from deepprompt.errors import PromptAssemblyError, SourceError
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler
 
@@ -32,7 +32,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `compile`."""
     parser.add_argument("workflows", metavar="WORKFLOWS", nargs="+", help="workflow files, or folders of them")
     add_root_options(parser)
-    parser.add_argument("--out", type=given, default=os.path.join("build", "prompts"), metavar="DIR", help="where to")
+    parser.add_argument(
+        "--out",
+        type=given,
+        default=os.path.join("build", "prompts"),
+        metavar="DIR",
+        help="the folder to write to (default: build/prompts)",
+    )
     parser.add_argument("--check", action="store_true", help="only look: write nothing")
 
 
@@ -74,7 +80,9 @@ def run(options: argparse.Namespace) -> int:
                 raise SourceError(f"{folder}: {error.strerror}") from None
             write(assembled.content, os.path.join(folder, f"{node.name}.txt"))
             write(f"{assembled.content_hash}\n", os.path.join(folder, f"{node.name}.sha256"))
-    say(f"{len(done)} prompts of {len(seen)} workflows {'are right' if options.check else f'written to {options.out}'}")
+    right = "is right" if len(done) == 1 else "are right"
+    became = right if options.check else f"written to {options.out}"
+    say(f"{counted(len(done), 'prompt')} of {counted(len(seen), 'workflow')} {became}")
     return 0
 
 

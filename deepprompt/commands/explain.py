@@ -32,7 +32,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=given, help="what to explain")
     parser.add_argument(
-        "--cwd", metavar="DIR", type=given, default=os.curdir, help="the folder, where no PROMPT is given"
+        "--cwd",
+        metavar="DIR",
+        type=given,
+        default=os.curdir,
+        help="the folder, where no PROMPT is given (default: the current one)",
     )
     counting.add_options(parser)
     parser.add_argument("--json", action="store_true", help="the same as JSON, with whole hashes")

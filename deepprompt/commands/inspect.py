@@ -13,6 +13,7 @@ from deepprompt.commands.inputs import built, load_request, name_of, parse_reque
 from deepprompt.commands.options import given, working_folder
 from deepprompt.commands.output import say
 from deepprompt.errors import MessageError, SourceError
+from deepprompt.sources.files import reason_of, replace_file
 
 if TYPE_CHECKING:
     from deepprompt.checks.segments import Segment
@@ -41,7 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="show A as one prompt, or as the requests of a conversation (default: what it looks like)",
     )
     parser.add_argument(
-        "--cwd", metavar="DIR", type=given, default=os.curdir, help="the folder, where neither A nor B is given"
+        "--cwd",
+        metavar="DIR",
+        type=given,
+        default=os.curdir,
+        help="the folder, where neither A nor B is given (default: the current one)",
     )
     parser.add_argument(
         "--provider", type=given, metavar="NAME", help="whose cache a session goes through (default: by its model)"
@@ -148,7 +153,7 @@ def _target(path: str | None) -> str:
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:
-        raise SourceError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        raise SourceError(f"{path}: {reason_of(error)}") from None
     return path
 
 
@@ -158,12 +163,10 @@ def _begin(path: str) -> bytes:
 
 
 def _write(path: str, data: bytes) -> None:
-    from deepprompt.sources.files import replace_file
-
     try:
         replace_file(path, data, 0o600)
     except (OSError, ValueError) as error:
-        raise SourceError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        raise SourceError(f"{path}: {reason_of(error)}") from None
 
 
 def compose_record(record: dict[str, Any]) -> Prompt:

@@ -25,8 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "What is moved, each in a fresh process:",
             *(f"  {kind:<10} {what}" for kind, what in MOVES.items()),
             "",
-            "The function runs as your own code does. It may return a text, a Prompt, a list of messages or the body",
-            "of a request. Exit 0: the static prefix stayed; 1: it moved, or the function failed; 2: wrong usage.",
+            "The function runs as your own code does. It may return a text, a Prompt, a",
+            "list of messages or the body of a request. Exit 0: the static prefix stayed;",
+            "1: it moved, or the function failed; 2: wrong usage.",
         ]
     )
     parser.add_argument(
@@ -50,7 +51,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what ends the static prefix of a mere text (default: the boundary of build)",
     )
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=seconds, default=TIMEOUT, help=f"for one call (default: {TIMEOUT:g})"
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        default=TIMEOUT,
+        help=f"how long one call may take (default: {TIMEOUT:g})",
     )
     parser.add_argument("--json", action="store_true", help="every outcome as JSON")
 

@@ -1,0 +1,92 @@
+"""What every command takes, read from its parser: for `completion`, and for the page docs/commands.md.
+
+argparse has no public way to ask a parser what it takes. The private one is used here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PATHS = {"DIR": "folder"} | dict.fromkeys(
+    ("FILE", "PATH", "TARGET", "WORKFLOWS", "LOG", "TRANSCRIPT", "PROMPT", "A", "B"), "file"
+)
+"""What is called by one of these names is a path, or may be one; `NAME=PATH` and `[NAME=]TARGET` end with one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An option, or without names a positional argument."""
+
+    names: tuple[str, ...]
+    value: str  # what help calls its value; "" where it takes none
+    choices: tuple[str, ...]
+    path: str  # "file", "folder" or "", by PATHS
+    help: str
+    required: bool
+    repeated: bool
+    excludes: tuple[str, ...]  # the options that do not go with it
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command with its arguments by group; the program itself has no name."""
+
+    name: str
+    summary: str
+    groups: tuple[tuple[str, tuple[Argument, ...]], ...]
+    epilog: str
+
+    @property
+    def options(self) -> list[Argument]:
+        """Every option, in the order of its help."""
+        return [argument for _, arguments in self.groups for argument in arguments if argument.names]
+
+    @property
+    def positionals(self) -> list[Argument]:
+        """Every positional argument, in its order."""
+        return [argument for _, arguments in self.groups for argument in arguments if not argument.names]
+
+
+def read_commands(parsers: Mapping[str, argparse.ArgumentParser]) -> list[Command]:
+    """Return what the parsers of `cli.every_parser` say, in their order."""
+    return [_command(name, parser, _summaries(parsers[""]).get(name, "")) for name, parser in parsers.items()]
+
+
+def _summaries(program: argparse.ArgumentParser) -> dict[str, str]:
+    (commands,) = [action for action in program._actions if isinstance(action, argparse._SubParsersAction)]
+    return {command.dest: command.help or "" for command in commands._choices_actions}
+
+
+def _command(name: str, parser: argparse.ArgumentParser, summary: str) -> Command:
+    groups = []
+    for group in parser._action_groups:
+        shown = [action for action in group._group_actions if not isinstance(action, argparse._SubParsersAction)]
+        if shown:
+            groups.append((group.title or "", tuple(_argument(action, parser) for action in shown)))
+    return Command(name, summary, tuple(groups), parser.epilog or "")
+
+
+def _argument(action: argparse.Action, parser: argparse.ArgumentParser) -> Argument:
+    choices = tuple(str(choice) for choice in action.choices or ())
+    value = ""
+    if action.nargs != 0:
+        value = str(action.metavar or (f"{{{','.join(choices)}}}" if choices else action.dest.upper()))
+    others = [
+        name
+        for group in parser._mutually_exclusive_groups
+        for other in group._group_actions
+        if action in group._group_actions and other is not action
+        for name in other.option_strings
+    ]
+    return Argument(
+        names=tuple(action.option_strings),
+        value=value,
+        choices=choices,
+        path="" if choices else PATHS.get(value.rpartition("=")[2].strip("[]"), ""),
+        help=" ".join((action.help or "").split()) % {"default": action.default},
+        required=action.required if action.option_strings else action.nargs not in ("?", "*"),
+        repeated=isinstance(action, argparse._AppendAction) or action.nargs in ("*", "+"),
+        excludes=tuple(others),
+    )
