@@ -63,7 +63,7 @@ def prompts(draw: st.DrawFn) -> Prompt:
 
 
 @pytest.mark.parametrize("name", COUNTERS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(prompt=prompts())
 def test_the_sums_are_exact(name: str, prompt: Prompt) -> None:
     """For any prompt the rows have all of its bytes and tokens between them, and nothing twice."""

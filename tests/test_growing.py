@@ -20,7 +20,7 @@ from deepprompt import MessageError, Note, Pace, Part, Prompt, Request, ToolErro
 from deepprompt.wire import TARGETS
 from deepprompt.wire.growing import GrowingRequest
 
-MANY = settings(deadline=None, max_examples=25)
+MANY = settings(deadline=None, max_examples=12)
 
 OPUS: dict[str, Any] = {"to": "anthropic", "model": "claude-opus-5-5"}
 SONNET_ON_BEDROCK: dict[str, Any] = {"to": "bedrock", "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}

@@ -36,7 +36,7 @@ from deepprompt import (
 from deepprompt.wire import TARGETS
 from deepprompt.wire.plan import CHOICES, Mark
 
-MANY = settings(deadline=None, max_examples=30)
+MANY = settings(deadline=None, max_examples=14)
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def test_marks_stand_where_they_are_said_to(to: str, data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@settings(MANY, max_examples=12)
+@settings(MANY, max_examples=8)
 @given(data=st.data())
 def test_what_is_given_stays_as_it_was(to: str, data: st.DataObject) -> None:
     """The caller's messages and tools are only read, and nothing in the body is theirs."""
@@ -215,7 +215,7 @@ def ruin(value: Any) -> None:
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@settings(MANY, max_examples=12)
+@settings(MANY, max_examples=8)
 @given(data=st.data())
 def test_the_order_of_tools_does_not_matter(to: str, data: st.DataObject) -> None:
     """Tools stand in one order, however they were given."""
@@ -230,7 +230,7 @@ def test_the_same_input_gives_the_same_bytes_in_any_process(tmp_path: Path) -> N
     """Neither a second time nor another hash seed changes a byte of a body, a mark or a note."""
     collected: list[Case] = []
 
-    @settings(MANY, max_examples=40, database=None)
+    @settings(MANY, max_examples=25, database=None)
     @given(case=st.sampled_from(TARGETS).flatmap(cases))
     def collect(case: Case) -> None:
         collected.append(case)
@@ -260,7 +260,7 @@ def fingerprint(case: Case) -> str:
 
 
 @pytest.mark.parametrize("whose", LOOKBACKS)
-@settings(MANY, max_examples=35)
+@settings(MANY, max_examples=14)
 @given(data=st.data())
 def test_the_previous_request_is_found_however_long_the_turn(whose: str, data: st.DataObject) -> None:
     """Looking back from some mark finds the newest entry that the previous request wrote, after any turn."""

@@ -781,12 +781,13 @@ def test_split_index_without_its_half(repository: Path) -> None:
     assert "no status: git failed or was not done in time" in [note.detail for note in snapshot.notes]
 
 
-# Ends a call of read_git at its n-th line, for every n, each in a process of its own; prints where something is left.
+# Ends a call of read_git at its n-th line, for every other n, each in a process of its own; prints where something is
+# left. The other lines are the other signal's.
 AT_EVERY_LINE = """
 import os, shutil, signal, sys
 from deepprompt.sources import git
 places = ("sources/git.py", "sources/repository.py", "sources/process.py")
-repository, temporary, number = sys.argv[1], os.environ["TMPDIR"], int(sys.argv[2])
+repository, temporary, number, first = sys.argv[1], os.environ["TMPDIR"], int(sys.argv[2]), int(sys.argv[3])
 def attempt(last):
     count, status, place = 0, None, ""
     def local(frame, event, argument):
@@ -806,7 +807,7 @@ def attempt(last):
     except BaseException:
         os._exit(2)
     os._exit(0)
-ends, left, last, done = set(), set(), 1, False
+ends, left, last, done = set(), set(), first, False
 while not done:
     reader, writer = os.pipe()
     child = os.fork() or attempt(last)
@@ -820,16 +821,18 @@ while not done:
     for name in os.listdir(temporary):
         left.add(place)
         shutil.rmtree(os.path.join(temporary, name))
-    last += 1
+    last += 2
 print(sorted(ends), sorted(left))
 """
 
 
-@pytest.mark.parametrize(("number", "end"), [(2, 1), (15, -15)], ids=["SIGINT", "SIGTERM"])
-def test_signal_at_any_line_leaves_nothing(repository: Path, temporary: Path, number: int, end: int) -> None:
+@pytest.mark.parametrize(("number", "end", "first"), [(2, 1, 1), (15, -15, 2)], ids=["SIGINT", "SIGTERM"])
+def test_signal_at_any_line_leaves_nothing(
+    repository: Path, temporary: Path, number: int, end: int, first: int
+) -> None:
     """Whenever a signal comes, the private folder is removed, and the end is the one that the signal means."""
     done = subprocess.run(
-        [sys.executable, "-c", AT_EVERY_LINE, repository, str(number)],
+        [sys.executable, "-c", AT_EVERY_LINE, repository, str(number), str(first)],
         env=ENVIRONMENT | {"TMPDIR": str(temporary)},
         capture_output=True,
         text=True,

@@ -553,7 +553,7 @@ def test_other_containers() -> None:
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_nothing_that_is_sent_is_left_out(to: str, data: st.DataObject) -> None:
     """Every text of a request stands in the segments, and in the order of the request."""
@@ -591,7 +591,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(st.dictionaries(KEYS, ANYTHING, max_size=4) | ANYTHING)
 def test_any_json(value: Any) -> None:
     """No JSON ends in anything but segments or one of our errors."""
