@@ -25,7 +25,7 @@ collect_ignore = ["snapshots"]
 
 # The same examples every time: a failure that comes and goes stops the wrong change. HYPOTHESIS_PROFILE=default looks
 # for new ones.
-settings.register_profile("fixed", derandomize=True, database=None)
+settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 

@@ -1,0 +1,1 @@
+"""Messages that are sent as often as it takes."""
