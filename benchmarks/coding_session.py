@@ -2,7 +2,7 @@
 
 `coding_session` invents what is said and what the project looks like, out of a seed and of no clock. A turn is a user's
 message, one to four tool calls with their results, and an answer: one request for the message and one after each round
-of calls, as an agent's loop makes them. `session_layout` sends it as a `Session`; `seed_layout` as the builder's
+of calls, as an agent's loop makes them. `session_layout` sends it as a `Session`; `build_layout` as the builder's
 `build()` has it: the project's state at the end of the system prompt, which is built anew each turn.
 """
 
@@ -140,7 +140,7 @@ def session_layout(turns: list[Turn], *, to: str, model: str, **options: Any) ->
         session.append(turn.answer)
 
 
-def seed_layout(turns: list[Turn], *, to: str, model: str, **options: Any) -> Iterator[Sent]:
+def build_layout(turns: list[Turn], *, to: str, model: str, **options: Any) -> Iterator[Sent]:
     """Yield the same requests with the project's state in the system prompt, marked as well as they can be."""
     messages: list[Message] = []
     for turn in turns:

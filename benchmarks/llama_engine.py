@@ -22,16 +22,17 @@ from dataclasses import dataclass, replace
 from datetime import date
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks.coding_session import TURNS, Turn, coding_session, seed_layout, session_layout
+from benchmarks.coding_session import TURNS, Turn, build_layout, coding_session, session_layout
 from benchmarks.sessions import ENGINE
 from deepprompt.checks.cache import simulate
 from deepprompt.checks.segments import Segment
 from deepprompt.wire.facts import bundled_facts
 
-# Shorter than the session of `benchmarks.sessions`, or the seed's layout would take half an hour: one call a turn, and
+# Shorter than the session of `benchmarks.sessions`, or the other layout would take half an hour: one call a turn, and
 # of the tools those that are called.
 TOOLS = ("Bash", "Edit", "Grep", "Read")
 MOST_CALLS = 1
@@ -52,6 +53,14 @@ of which a real model's token has about four. The session is that of `python -m 
 git moving in 60 % of the turns, AGENTS.md and the date once each, one resume), shortened to one tool call a turn and to
 the tools that are called. Each request is rendered to one plain text, block after block, and given to an engine that
 remembers the one before it. The answers in it are the session's, not the engine's own, so they are evaluated as well.
+
+To make it again, in a clone of the repository:
+
+<!-- not run: it compiles llama.cpp and then takes minutes -->
+```sh
+pip install . llama-cpp-python gguf
+python -m benchmarks.llama_engine
+```
 
 Predicted is what `simulate` says by the rules for llama.cpp of {as_of} if a request follows only the one before it: an
 engine with one slot knows no older one. Two tokens are special. The last is evaluated even if all of a prompt was there
@@ -157,7 +166,7 @@ def run(turns: list[Turn]) -> Iterator[tuple[Request, Request]]:
     """Yield each request in both layouts; each has an engine of its own, and they take turns."""
     layouts = [
         [(sent.turn, rendered(sent.segments)) for sent in layout(turns, to=ENGINE[0], model=ENGINE[1])]
-        for layout in (session_layout, seed_layout)
+        for layout in (session_layout, build_layout)
     ]
     longest = max(sum(byte_count(block.text) for block in sent[-1][1]) for sent in layouts)
     size = (longest + 2) // 256 * 256 + 256
@@ -177,7 +186,7 @@ def run(turns: list[Turn]) -> Iterator[tuple[Request, Request]]:
 
 def table(turns: list[Turn], requests: list[tuple[Request, Request]]) -> Iterator[str]:
     """Yield the lines of a Markdown table: the first request of each turn, and sums."""
-    sides = [f"{layout}: tokens | evaluated | predicted | first token" for layout in ("session", "seed")]
+    sides = [f"{layout}: tokens | evaluated | predicted | first token" for layout in ("session", "build()")]
     yield f"| turn | moved | {' | '.join(sides)} |"
     yield "|--:|---|" + "--:|" * 8
     first = [both for number, both in enumerate(requests) if not number or both[0].turn != requests[number - 1][0].turn]
@@ -203,6 +212,9 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=TURNS, help="how many turns the session has")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table there too")
     options = parser.parse_args()
+    if any(find_spec(name) is None for name in ("llama_cpp", "gguf")):
+        print("benchmarks.llama_engine needs two packages: pip install llama-cpp-python gguf", file=sys.stderr)
+        return 1
     turns = coding_session(options.turns, tools=TOOLS, most_calls=MOST_CALLS)
     requests = []
     for both in run(turns):

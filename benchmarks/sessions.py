@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.coding_session import BREAK, PREFIX_BYTES, Message, Turn, coding_session, seed_layout, session_layout
+from benchmarks.coding_session import BREAK, PREFIX_BYTES, Message, Turn, build_layout, coding_session, session_layout
 from deepprompt import Session
 from deepprompt.checks.cache import Simulation, simulate
 from deepprompt.wire.facts import bundled_facts
@@ -81,10 +81,10 @@ class Measured:
 
 
 def measure(turns: list[Turn], case: Case) -> tuple[Measured, Measured]:
-    """Return what the session layout and the seed's come to."""
+    """Return what the two layouts come to."""
     rules = bundled_facts().rules(case.provider, case.model)
     measured = []
-    for layout in (session_layout, seed_layout):
+    for layout in (session_layout, build_layout):
         sent = list(layout(turns, to=case.to, model=case.model))
         simulation = simulate([one.segments for one in sent], rules, times=[one.at for one in sent])
         later = [charge for charge, one in zip(simulation.charges, sent, strict=True) if one.turn > 1]
@@ -96,24 +96,25 @@ def measure(turns: list[Turn], case: Case) -> tuple[Measured, Measured]:
 
 def caching(turns: list[Turn]) -> list[str]:
     """Print what both layouts read and cost under each provider's rules; return the targets that were missed."""
-    print("                                          session            seed's layout")
+    print("                                          session            in the prompt")
     print("rules             model                read after  price    read after  price   bill")
     missed = []
     assumed: dict[str, list[str]] = {}
     more = 0.0
     for case in CASES:
-        ours, seed = measure(turns, case)
+        ours, other = measure(turns, case)
         name = "any" if (case.to, case.model) == ENGINE else case.model
         print(
-            f"{case.name:<18}{name:<20}{100 * ours.read:8.2f} % {ours.price:>6}    {100 * seed.read:8.2f} % "
-            f"{seed.price:>6} {ours.bill / seed.bill:6.2f}"
+            f"{case.name:<18}{name:<20}{100 * ours.read:8.2f} % {ours.price:>6}    {100 * other.read:8.2f} % "
+            f"{other.price:>6} {ours.bill / other.bill:6.2f}"
         )
-        more = max(more, ours.simulation.total / seed.simulation.total - 1)
+        more = max(more, ours.simulation.total / other.simulation.total - 1)
         if case.has_target and ours.read < LEAST_READ:
             missed.append(f"{case.name}: {100 * ours.read:.2f} % read, {100 * LEAST_READ:g} % wanted")
         for sentence in ours.simulation.assumed:
             assumed.setdefault(sentence, []).append(case.name)
-    print("read after: of the input tokens after the first turn. bill: what the session costs where the seed's layout")
+    print("in the prompt: as build() has it, the project's state at the end of the system prompt, anew in each turn.")
+    print("read after: of the input tokens after the first turn. bill: what the session costs where the other layout")
     print("costs 1; for engines, the tokens they evaluate. What the session told the model of the project stays in it,")
     print(f"up to {more:.0%} more input in all: the bill has that too.")
     print(f"By the facts of {bundled_facts().as_of}. Assumed beside them:")

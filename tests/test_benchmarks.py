@@ -43,6 +43,19 @@ def test_every_group_can_be_imported() -> None:
         assert callable(__import__(f"benchmarks.{name}", fromlist=["rows"]).rows)
 
 
+def test_the_engine_without_its_packages() -> None:
+    """Without llama.cpp the benchmark of the engine says in one line what to install, and exits 1."""
+    code = (
+        "import importlib.util, runpy\n"
+        "importlib.util.find_spec = lambda name, find=importlib.util.find_spec: "
+        "None if name in ('llama_cpp', 'gguf') else find(name)\n"
+        "runpy.run_module('benchmarks.llama_engine', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    said = "benchmarks.llama_engine needs two packages: pip install llama-cpp-python gguf\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+
+
 def test_work_is_compared_with_the_first() -> None:
     """Every piece of work is done in every round, and the first is the limit."""
     done: list[str] = []
