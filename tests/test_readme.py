@@ -1,4 +1,4 @@
-"""The README keeps its word: its example prints what it says, and its commands are ones that exist."""
+"""The README keeps its word: its test passes, its commands exist, and it stays short. `test_pages` follows the rest."""
 
 from __future__ import annotations
 
@@ -9,32 +9,37 @@ import sys
 from pathlib import Path
 
 import pytest
+from pages import ROOT, read_blocks
 
 from deepprompt.cli import main
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "templates"
-README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+EXAMPLE = ROOT / "examples" / "templates"
+README = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = read_blocks(README)
 
 
-def blocks(language: str) -> list[str]:
-    """The code blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-
-
-def test_the_example_prints_what_the_readme_says(tmp_path: Path) -> None:
-    """The first example, run in the folder that is described, gives the output that is shown; the second follows it."""
-    (tmp_path / "AGENTS.md").write_text("Run the tests with make test.\n")
-    run = subprocess.run(
-        [sys.executable, "-c", "".join(blocks("python"))], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert run.stdout == blocks("text")[0]
+def test_the_test_passes(tmp_path: Path) -> None:
+    """The test that the README shows fails without its snapshot, and passes with the flag that writes it."""
+    (block,) = [block for block in BLOCKS if block.title == "test_prompt.py"]
+    (tmp_path / block.title).write_text(block.text)
+    for flags, code in (([], 1), (["--snapshot-update"], 0)):
+        done = subprocess.run([sys.executable, "-m", "pytest", *flags], cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == code, done.stdout.decode()
 
 
 def test_the_two_commands_are_there() -> None:
     """One command line installs and runs the main job, one installs what the tests need and runs them."""
-    run, test = blocks("sh")
+    _, run, test = [block.text for block in BLOCKS if block.language == "sh"]
     assert run.endswith(".venv/bin/python -m deepprompt build\n")
     assert test.endswith(".venv/bin/python -m pytest\n")
+
+
+def test_every_link_leads_somewhere() -> None:
+    """Pages and pictures that the README links are in the repository."""
+    links = re.findall(r"\]\(([^)]+)\)", README)
+    headings = {f"#{heading.lower().replace(' ', '-')}" for heading in re.findall(r"^## (.+)$", README, re.MULTILINE)}
+    assert len(links) > 20
+    assert [link for link in links if link not in headings and not (ROOT / link).is_file()] == []
 
 
 @pytest.mark.parametrize("line", re.findall(r"^\| `deepprompt (.*?)`", README, re.MULTILINE))
