@@ -193,8 +193,8 @@ def read_log(path: str | os.PathLike[str]) -> LogContents:
                 if record.get("assembled_prompt") is None:
                     record["assembled_prompt"] = _stored(os.fspath(path), str(record.get("assembled_prompt_hash")))
                 contents.records.append((number, record))
-    except OSError as error:
-        raise AuditError(f"{path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise AuditError(f"{path}: {reason_of(error)}") from None
     return contents
 
 

@@ -29,10 +29,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from repositories import ENVIRONMENT
 
 ROOT = Path(__file__).parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+# To git a reader may be nobody: on a new machine it asks for a name before it commits.
+STRANGER = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "user.useConfigOnly",
+    "GIT_CONFIG_VALUE_0": "true",
+}
 SILENT = {"", "text", "markdown", "diff"}  # what is only looked at
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<said>[^\n]*) -->\n+)?"
@@ -108,8 +114,9 @@ def follow(page: Path, folder: Path) -> None:
     text = page.read_text("utf-8")
     home = folder.parent / "home"
     home.mkdir()
-    environment = ENVIRONMENT | {
+    environment = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        **STRANGER,
         "HOME": str(home),
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",

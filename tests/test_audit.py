@@ -280,10 +280,13 @@ def test_damaged_lines(root: Path, log: Path) -> None:
 
 
 def test_no_log(tmp_path: Path) -> None:
-    """A log that is not there is an error."""
+    """A log that is not there is an error, and so is a name that no file has."""
     with pytest.raises(AuditError) as caught:
         read_log(str(tmp_path / "none"))
     assert str(caught.value) == f"{tmp_path / 'none'}: No such file or directory"
+    with pytest.raises(AuditError) as caught:
+        read_log("\ud800")
+    assert str(caught.value) == "\ud800: a character that no path has"
 
 
 def test_torn_line(root: Path, log: Path) -> None:

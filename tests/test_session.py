@@ -1156,6 +1156,7 @@ def test_places_that_cannot_be_read_or_written(tmp_path: Path) -> None:
         str(tmp_path / "none" / "s"): ("No such file or directory", "No such file or directory"),
         str(tmp_path / "file" / "s"): ("Not a directory", "Not a directory"),
         "nul\0byte": ("embedded null byte", "embedded null byte"),
+        "\ud800": ("a character that no path has", "a character that no path has"),
     }
     for name, (unread, unwritten) in places.items():
         with pytest.raises(SessionError) as refused:

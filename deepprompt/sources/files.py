@@ -51,8 +51,10 @@ class Contents:
 
 
 def reason_of(error: OSError | ValueError) -> str:
-    """Return why a path cannot be used, in the same words on every Python; a `ValueError` means a null byte in it."""
-    return (error.strerror or str(error)) if isinstance(error, OSError) else "embedded null byte"
+    """Return why a path cannot be used, in the same words on every Python."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "a character that no path has" if isinstance(error, UnicodeError) else "embedded null byte"
 
 
 def refuse_claude(path: str) -> str | None:
