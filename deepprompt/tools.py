@@ -41,8 +41,13 @@ def canonical_tools(tools: Iterable[Mapping[str, object]]) -> str:
             ordered, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=as_dict
         )
     except (TypeError, ValueError, RecursionError) as error:
-        raise ToolError(f"tools are not JSON: {error}") from None
+        raise ToolError(f"tools are not JSON: {why_not_json(error)}") from None
     return scrub(text, "tools", [])
+
+
+def why_not_json(error: Exception) -> str:
+    """Return what json says is wrong with a value; of nesting it speaks otherwise in each Python."""
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def as_dict(value: object) -> object:

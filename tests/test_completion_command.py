@@ -347,7 +347,7 @@ class TestScript:
         )
         choices = ["$(touch ran)", "`touch ran`", "it's", "a:b", "x]y", "plain"]
         program = argparse.ArgumentParser(prog="deepprompt")
-        command = program.add_subparsers().add_parser("first", help=hostile)
+        command = program.add_subparsers().add_parser("first", help=hostile.replace("%", "%%"))
         command.add_argument("--flag", action="store_true", help=hostile.replace("%", "%%"))
         command.add_argument("--value", metavar=hostile, help="a value")
         command.add_argument("--choice", choices=choices, help="a choice")

@@ -13,7 +13,7 @@ from typing import Any
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.sources.text import is_blank, scrub
-from deepprompt.tools import as_dict, tool_name
+from deepprompt.tools import as_dict, tool_name, why_not_json
 from deepprompt.wire.blocks import Message, Text
 from deepprompt.wire.conversation import read_messages
 
@@ -73,12 +73,23 @@ def read_outline(
     if isinstance(prompt, Prompt):
         before = prompt.messages
     elif not isinstance(prompt, str):
+        if not isinstance(prompt, Iterable):
+            raise MessageError(f"a request takes a Prompt, a text or messages, {not_a_prompt(prompt)}")
         before, prompt = prompt, ""
-    for given in (before, messages):
-        if not isinstance(given, Iterable):
-            raise MessageError(f"messages are a list, each with a role and content, not {type(given).__name__}")
+    if not isinstance(messages, Iterable):
+        raise MessageError(f"messages are a list, each with a role and content, not {type(messages).__name__}")
     read = read_messages([*before, *messages], notes)
     return with_messages(read_prompt(prompt, tools, notes), read)
+
+
+def not_a_prompt(value: object) -> str:
+    """Return the end of a sentence: what was given in place of a prompt, and how to get from it to one."""
+    way = "call it" if callable(value) else "await it" if hasattr(value, "__await__") else ""
+    if hasattr(value, "compose"):
+        way = "its compose() returns a Prompt"
+    elif isinstance(getattr(value, "prompt", None), Prompt):
+        way = "its attribute prompt is a Prompt"
+    return f"not {type(value).__name__}" + (f"; {way}" if way else "")
 
 
 def read_prompt(prompt: Prompt | str, tools: Iterable[Mapping[str, object]] | None, notes: list[Note]) -> Outline:
@@ -139,7 +150,7 @@ def _plain_tool(definition: Mapping[str, object]) -> dict[str, Any]:
         text = json.dumps(dict(definition), ensure_ascii=False, allow_nan=False, default=as_dict)
         plain: dict[str, Any] = json.loads(scrub(text, "tools", []))
     except (TypeError, ValueError, RecursionError) as error:
-        raise ToolError(f"a tool is not JSON: {error}") from None
+        raise ToolError(f"a tool is not JSON: {why_not_json(error)}") from None
     return plain
 
 

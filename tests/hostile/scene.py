@@ -96,6 +96,8 @@ class Trap:
     """Paths whose time git itself changes though it only reads."""
     changing: Callable[[str], bool] = lambda _path: False
     """Paths that somebody else changes meanwhile."""
+    mended: bool = False
+    """Whether git 2.55 no longer falls into it."""
 
 
 class Scene:

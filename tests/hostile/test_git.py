@@ -57,7 +57,9 @@ def scene(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch) -> It
 def test_trap(scene: Scene, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain git falls into the trap; we do not, and what we say is right or says what is missing."""
     trap = CASES[name](scene)
-    assert trap.fires(), "plain git does not fall into it, so this test proves nothing"
+    if not trap.fires():
+        unproven = "plain git does not fall into it, so this test proves nothing"
+        pytest.skip(unproven) if trap.mended else pytest.fail(unproven)
     scene.reset()
     before = state(scene.folder)
     cwd = trap.cwd or scene.repository
