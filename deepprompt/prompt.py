@@ -97,6 +97,9 @@ class Prompt:
                 notes += (note,)
         object.__setattr__(self, "notes", notes)
 
+    def __str__(self) -> str:
+        return self.text
+
     @cached_property
     def text(self) -> str:
         """The whole prompt."""

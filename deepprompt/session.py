@@ -20,13 +20,15 @@ from deepprompt.checks.verdict import Verdict, judge
 from deepprompt.errors import DeepPromptError, MessageError, SessionError
 from deepprompt.prompt import Note, Pace, Part, Prompt
 from deepprompt.sources.saved import FORMAT, read_saved, write_saved
-from deepprompt.sources.text import scrub
-from deepprompt.tools import Fingerprint, as_dict, canonical_tools, fingerprint
+from deepprompt.sources.text import is_blank, scrub
+from deepprompt.tools import Fingerprint, canonical_tools, fingerprint
+from deepprompt.wire.appended import has_results, plain_json, plain_message
 from deepprompt.wire.blocks import ToolCall, ToolResult
 from deepprompt.wire.conversation import read_messages
 from deepprompt.wire.facts import Facts
 from deepprompt.wire.growing import GrowingRequest
 from deepprompt.wire.notices import Change, Notices
+from deepprompt.wire.outline import not_a_prompt
 from deepprompt.wire.recorded import Recorded, read_recorded
 from deepprompt.wire.request import Request
 from deepprompt.wire.usage import Usage, read_usage
@@ -77,13 +79,9 @@ class Session:
         self.extend(prompt.messages)
 
     def _freeze(self, prompt: Prompt) -> tuple[Change, ...]:
-        # What is frozen does not change with the turn, whatever pace it was given: all of it may be cached.
-        parts = [
-            Part(_clean(part.name), _clean(part.text), min(part.pace, Pace.SESSION), _clean(part.origin))
-            for part in prompt.static_parts
-        ]
+        prefix = _frozen(prompt)
         changes = self._notices.freeze(prompt)
-        self.prefix = Prompt(tuple(parts), json.loads(_plain_json(prompt.tools)), fixed_order=True)
+        self.prefix = prefix
         self.epoch += 1
         self._lines: dict[tuple[str, str], _Line] = {}
         return changes
@@ -109,11 +107,16 @@ class Session:
         return self._notices.waiting
 
     def user(self, message: str | Mapping[str, object], prompt: Prompt | str | None = None) -> tuple[Change, ...]:
-        """Append a user's message, before it whatever moved since the last one, and return what that was.
+        """Append a user's message, before it whatever moved since the last one; return which parts and tools that was.
 
         `prompt` is the prompt as it would be built now; without one, nothing has moved since the last that was given.
+        The state of the project, all behind the boundary, is told too where it moved, and is not among the changes.
         """
-        own = _plain_message({"role": "user", "content": message} if isinstance(message, str) else message)
+        if isinstance(message, str):
+            if is_blank(message):
+                raise MessageError("a user's message has a text, and this one is blank; update() tells only what moved")
+            message = {"role": "user", "content": message}
+        own = plain_message(message)
         if own["role"] != "user":
             raise MessageError(f"the role of a user's message is user, not {own['role']!r}; append() takes any")
         return self._take([own], prompt)
@@ -131,7 +134,7 @@ class Session:
 
     def extend(self, messages: Iterable[object]) -> None:
         """Append several messages, or none of them."""
-        self._append([_plain_message(message) for message in messages])
+        self._append([plain_message(message) for message in messages])
 
     def _append(self, messages: list[dict[str, Any]]) -> None:
         unanswered = self._messages[self._open :]
@@ -147,7 +150,7 @@ class Session:
         text = self._notices.text()
         news = [{"role": "user", "content": text}] if text else []
         # The results of calls come first in what follows them.
-        self._append([*own, *news] if own and _has_results(own[0]) else [*news, *own])
+        self._append([*own, *news] if own and has_results(own[0]) else [*news, *own])
         self._notices.tell()
         return changes
 
@@ -209,6 +212,8 @@ class Session:
         line = self._latest()
         if line.current is None:
             raise SessionError("no request was made yet: call request() first")
+        if at is not None and (isinstance(at, bool) or not isinstance(at, int | float)):
+            raise SessionError(f"at is a number of seconds, such as time.time(), not {type(at).__name__}")
         usage = answer if isinstance(answer, Usage) else read_usage(answer)
         elapsed = at - line.at_before if at is not None and line.at_before is not None else None
         line.at = at
@@ -226,12 +231,17 @@ class Session:
         return next(reversed(self._lines.values()), _Line())
 
     def epoch_cost(self, prompt: Prompt | str | None = None) -> int:
-        """Return how many tokens, by estimate, a new epoch pays for again: its prefix and all that was said so far."""
-        prefix = self.prefix if prompt is None else _as_prompt(prompt)
-        return self._tokens(len(self._messages)) + _prefix_tokens(prefix.static_prefix, prefix.tools)
+        """Return how many tokens, by estimate, a new epoch pays for again: its prefix and all that was said so far.
+
+        With the prefix that there is, none; without a prompt, what another one of the same size costs.
+        """
+        prefix = self.prefix if prompt is None else _frozen(_as_prompt(prompt))
+        if prompt is not None and _same(prefix, self.prefix):
+            return 0
+        return self._tokens(len(self._messages)) + _prefix_tokens(prefix.text, prefix.tools)
 
     def _tokens(self, size: int) -> int:
-        return sum(estimate_tokens(_plain_json(message)) for message in self._messages[:size])
+        return sum(estimate_tokens(plain_json(message)) for message in self._messages[:size])
 
     def new_epoch(self, prompt: Prompt | str) -> EpochSwitch:
         """Freeze a new prefix and keep the conversation, of which every token is paid for again: `tokens` of them.
@@ -240,7 +250,7 @@ class Session:
         """
         old, lines = self.prefix, self._lines
         changes = self._freeze(_as_prompt(prompt))
-        if (old, _plain_json(old.tools)) != (self.prefix, _plain_json(self.prefix.tools)):
+        if not _same(old, self.prefix):
             return EpochSwitch(self.epoch, changes, self.epoch_cost())
         self._lines = lines
         return EpochSwitch(self.epoch, changes, 0)
@@ -297,7 +307,7 @@ class Session:
             "recorded": [recorded.row() for recorded in self.recorded],
             "messages": self._messages,
         }
-        write_saved(os.fspath(path), _plain_json(state).encode())
+        write_saved(os.fspath(path), plain_json(state).encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Session:
@@ -335,10 +345,23 @@ def _as_prompt(prompt: Prompt | str) -> Prompt:
     if isinstance(prompt, str):
         return Prompt((Part("prompt", prompt, Pace.PROJECT, "argument:prompt"),))
     if not isinstance(prompt, Prompt):
-        raise SessionError(
-            f"a session takes a Prompt or a text, not {type(prompt).__name__}; compose() of a builder returns a Prompt"
-        )
+        raise SessionError(f"a session takes a Prompt or a text, {not_a_prompt(prompt)}")
     return prompt
+
+
+def _frozen(prompt: Prompt) -> Prompt:
+    """Return the static prefix and the tools of a prompt, as values of our own."""
+    # What is frozen does not change with the turn, whatever pace it was given: all of it may be cached.
+    parts = [
+        Part(_clean(part.name), _clean(part.text), min(part.pace, Pace.SESSION), _clean(part.origin))
+        for part in prompt.static_parts
+    ]
+    return Prompt(tuple(parts), json.loads(plain_json(prompt.tools)), fixed_order=True)
+
+
+def _same(one: Prompt, other: Prompt) -> bool:
+    """Whether two frozen prefixes are the same, the keys of their tools in the same order too."""
+    return (one, plain_json(one.tools)) == (other, plain_json(other.tools))
 
 
 def _prefix_tokens(text: str, tools: Iterable[Mapping[str, object]]) -> int:
@@ -347,34 +370,3 @@ def _prefix_tokens(text: str, tools: Iterable[Mapping[str, object]]) -> int:
 
 def _clean(text: str) -> str:
     return scrub(text, "part", [])
-
-
-def _has_results(message: Mapping[str, Any]) -> bool:
-    content = message.get("content")
-    blocks = content if isinstance(content, list) else []
-    return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
-
-
-def _plain_message(message: object) -> dict[str, Any]:
-    """Return a message as plain values of our own."""
-    given = _as_dict(message) if hasattr(message, "model_dump") else message
-    if not isinstance(given, Mapping) or "role" not in given:
-        raise MessageError(
-            f"a message is a mapping with a role, or an SDK's object with one, not {type(message).__name__}"
-        )
-    plain: dict[str, Any] = json.loads(_plain_json(given))
-    return plain
-
-
-def _plain_json(value: object) -> str:
-    """Return a value as JSON, its keys in the order that they have; what is not JSON is refused."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_as_dict)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise MessageError(f"a message is not JSON: {error}") from None
-    return scrub(text, "message", [])
-
-
-def _as_dict(value: object) -> object:
-    """Return an SDK's own message or block as a mapping too."""
-    return value.model_dump(exclude_none=True) if hasattr(value, "model_dump") else as_dict(value)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from deepprompt import blame, build_request
 from deepprompt.checks.cache import Charge, Simulation, simulate
 from deepprompt.checks.caching import seconds
 from deepprompt.checks.segments import Segment, read_request
@@ -925,3 +926,22 @@ class TestSpeed:
         start = process_time()
         simulate(requests, rules)
         assert process_time() - start < 5
+
+
+class TestWhatIsTaken:
+    """What stands for a request, and what for rules."""
+
+    def test_bodies_and_requests(self) -> None:
+        """A request, its body and what was read of it are one thing, and may stand side by side."""
+        asked = [{"role": "user", "content": "Why does the build fail?"}]
+        sent = build_request("You are careful. " * 200, asked, to="anthropic", model="claude-opus-5-5")
+        read = [read_request(sent.body)] * 3
+        assert simulate([sent, sent.body, read[0]], CLAUDE) == simulate(read, CLAUDE)
+        assert blame(sent, sent.body) is None
+
+    def test_rules_by_name(self) -> None:
+        """Rules are those of a model; a provider's name is none."""
+        with pytest.raises(MessageError) as found:
+            simulate([], "anthropic")  # type: ignore[arg-type]
+        wanted = "as bundled_facts().rules(PROVIDER, MODEL) returns"
+        assert str(found.value) == f"simulate: rules are those of a model, {wanted}, not 'anthropic'"

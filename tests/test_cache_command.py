@@ -132,7 +132,7 @@ turn  input 1  read 1  written 1  full 1  input 2  read 2  written 2  full 2
 
 read after the first turn: 71.4% and 0.0% of the input
 price: 0.577 and 1.208 of what the input costs without a cache
-1 costs 2,250 tokens at the plain price, 2 costs 2,902: 1.290 times as much
+the first costs 2,250 tokens at the plain price, the second 2,902: 1.290 times as much
 """
 
 
@@ -155,18 +155,21 @@ def lines(values: Sequence[object]) -> str:
     return "".join(json.dumps(value) + "\n" for value in values)
 
 
-def shown(capture: CaptureBytes, *arguments: str) -> str:
-    """What a command prints that goes well."""
+def shown(capture: CaptureBytes, *arguments: str, said: str = "") -> str:
+    """What a command prints that goes well, and says this beside it."""
     assert main(["cache", *arguments]) == 0
-    said = capture.readouterr()
-    assert said.err == b""
-    return said.out.decode()
+    captured = capture.readouterr()
+    assert captured.err.decode() == (f"deepprompt: {said}\n" if said else "")
+    return captured.out.decode()
 
 
-def report(capture: CaptureBytes, *arguments: str) -> dict[str, Any]:
+def report(capture: CaptureBytes, *arguments: str, said: str = "") -> dict[str, Any]:
     """The same as JSON."""
-    found: dict[str, Any] = json.loads(shown(capture, *arguments, "--json"))
+    found: dict[str, Any] = json.loads(shown(capture, *arguments, "--json", said=said))
     return found
+
+
+UNKNOWN = " is not in the facts of 2026-11-15, so the provider's careful defaults count"
 
 
 def refused(capture: CaptureBytes, *arguments: str) -> str:
@@ -264,14 +267,14 @@ class TestOutput:
         """By what it has to work through."""
         save("other.json", BODIES[:1])
         out = shown(capsysbinary, save("static.json", BODIES), *VLLM, "--compare", "other.json")
-        assert "\n1 costs 1,516 tokens to work through, 2 costs 1,100: 0.726 times as much\n" in out
+        assert "\nthe first costs 1,516 tokens to work through, the second 1,100: 0.726 times as much\n" in out
         assert "price" not in out
 
     def test_compare_with_nothing(self, capsysbinary: CaptureBytes) -> None:
         """Of no cost there is no multiple."""
         save("nothing.json", [{"model": "m", "messages": []}])
         out = shown(capsysbinary, "nothing.json", *CLAUDE, "--compare", save("static.json", BODIES))
-        assert "\n1 costs 0 tokens at the plain price, 2 costs 2,250\n" in out
+        assert "\nthe first costs 0 tokens at the plain price, the second 2,250\n" in out
         assert report(capsysbinary, "nothing.json", *CLAUDE, "--compare", "static.json")["ratio"] is None
 
     def test_nothing_that_a_terminal_obeys(self, capsysbinary: CaptureBytes) -> None:
@@ -291,7 +294,7 @@ class TestOutput:
         """It has the provider's careful rules, and that is said; an engine's model makes no difference."""
         careful = "claude-next, which the facts do not know, has the careful rules for any model"
         args = ("--provider", "anthropic", "--model", "claude-next")
-        found = report(capsysbinary, save("static.json", BODIES), *args)
+        found = report(capsysbinary, save("static.json", BODIES), *args, said="claude-next" + UNKNOWN)
         assert (found["model_known"], careful in found["assumed"], found["read"]) == (False, True, 0)
         assert found["turns"][2]["why"] == "fewer than 4,096 tokens are not cached"
         assert not any("careful" in sentence for sentence in report(capsysbinary, "static.json", *VLLM)["assumed"])
@@ -299,7 +302,13 @@ class TestOutput:
     def test_nothing_is_cached(self, capsysbinary: CaptureBytes) -> None:
         """A model without a cache pays the plain price."""
         args = ("--provider", "bedrock", "--model", "meta.llama")
-        assert report(capsysbinary, save("static.json", BODIES), *args)["price"] == 1.0
+        assert report(capsysbinary, save("static.json", BODIES), *args, said="meta.llama" + UNKNOWN)["price"] == 1.0
+
+    def test_a_misspelt_model(self, capsysbinary: CaptureBytes) -> None:
+        """What was perhaps meant is said before anything is believed."""
+        args = ("--provider", "anthropic", "--model", "claude-opus-55")
+        said = f"claude-opus-55{UNKNOWN}; did you mean claude-opus-5-5?"
+        assert report(capsysbinary, save("static.json", BODIES), *args, said=said)["read"] == 0
 
     def test_own_facts(self, capsysbinary: CaptureBytes) -> None:
         """A file of facts goes over the bundled ones, with its own date, and may bring a provider."""

@@ -614,6 +614,15 @@ class TestWrong:
         """What points to nothing, or in a circle, is an error that shows the way."""
         assert self.message(write({"providers": providers})) == f"{MERGED}: {message}"
 
+    @pytest.mark.parametrize(
+        ("provider", "meant"), [("antropic", "anthropic"), ("Anthropic", "anthropic"), ("open-ai", "openai")]
+    )
+    def test_a_provider_that_is_nearly_one(self, provider: str, meant: str, write: Write) -> None:
+        """Facts under a misspelt name would be nobody's; a new provider has a name of its own."""
+        said = self.message(write({"providers": {provider: {"like": "anthropic"}}}))
+        assert said == f"own.json: there is no provider {provider!r}; did you mean {meant!r}?"
+        assert "mine" in load_facts(write({"providers": {"mine": {"like": "anthropic"}}})).providers()
+
     def test_rules_that_are_none_are_not_offered(self, write: Write) -> None:
         """What a rule is made of, and no fact can set, is not among what there is."""
         said = self.message(write({"providers": {"anthropic": {"defaults": {"as_of": "x"}}}}))

@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +23,7 @@ from deepprompt import (
     Part,
     Prompt,
     Request,
+    SystemPromptBuilder,
     Tier,
     TieredContext,
     ToolError,
@@ -542,16 +543,37 @@ class TestBadInput:
     def test_no_list(self, to: str, given: Any) -> None:
         """A prompt or messages that are no list are refused by name."""
         name = type(given).__name__
-        expected = rf"^messages are a list, each with a role and content, not {name}$"
-        with pytest.raises(MessageError, match=expected):
+        with pytest.raises(MessageError, match=f"^a request takes a Prompt, a text or messages, not {name}$"):
             build_request(given, to=to, model=MODELS[to])
-        with pytest.raises(MessageError, match=expected):
+        with pytest.raises(MessageError, match=f"^messages are a list, each with a role and content, not {name}$"):
             build_request("x", given, to=to, model=MODELS[to])
+
+    @pytest.mark.parametrize(
+        ("given", "meant"),
+        [
+            (SystemPromptBuilder("x"), "not SystemPromptBuilder; its compose() returns a Prompt"),
+            (SystemPromptBuilder("x").compose, "not method; call it"),
+            (SimpleNamespace(prompt=Prompt(())), "not SimpleNamespace; its attribute prompt is a Prompt"),
+        ],
+        ids=["a builder", "a function", "an assembled prompt"],
+    )
+    def test_nearly_a_prompt(self, given: Any, meant: str) -> None:
+        """What leads to a prompt is not one, and the way from it is told."""
+        with pytest.raises(MessageError) as found:
+            build_request(given, [GO], to="openai", model="gpt-4o")
+        assert str(found.value) == f"a request takes a Prompt, a text or messages, {meant}"
+
+    def test_facts_by_their_path(self) -> None:
+        """Facts are read by a call of their own."""
+        with pytest.raises(MessageError) as found:
+            build_request("x", [GO], to="openai", model="gpt-4o", facts="facts.json")  # type: ignore[arg-type]
+        assert str(found.value) == "facts are what load_facts(path) or bundled_facts() returns, not 'facts.json'"
 
     @pytest.mark.parametrize("to", ["OpenAI", "", "vllm", "azure"])
     def test_unknown_target(self, to: str) -> None:
-        """Another target is refused, with those that there are."""
+        """Another target is refused, with those that there are, and for an engine with the one that it takes."""
         listed = "anthropic, bedrock, deepseek, gemini, litellm, openai, openai-responses"
+        listed += "; an engine of your own takes what openai does" if to == "vllm" else ""
         with pytest.raises(MessageError, match=f"^cannot write a request for {to!r}; there are: {listed}$"):
             build_request("x", to=to, model="m")
 
@@ -800,9 +822,9 @@ class TestTools:
     def test_nested_too_deeply(self) -> None:
         """Nesting that Python cannot follow is no JSON either."""
         schema: dict[str, Any] = {}
-        for _ in range(20_000):
+        for _ in range(200_000):
             schema = {"a": schema}
-        with pytest.raises(ToolError, match=r"^a tool is not JSON: maximum recursion depth exceeded"):
+        with pytest.raises(ToolError, match=r"^a tool is not JSON: nested too deeply$"):
             build("openai", GO, tools=[{"name": "list", "parameters": schema}])
 
     @pytest.mark.parametrize(("to", "name", "pattern"), NAMES)
@@ -1162,7 +1184,10 @@ class TestSystem:
     @pytest.mark.parametrize("to", TARGETS)
     def test_pace(self, to: str) -> None:
         """A suffix that changes with the turn costs the cache of all messages, and a note says so."""
-        detail = "it changes with the turn, and whenever it does, nothing after it is read from the cache"
+        detail = (
+            "it changes with the turn, and whenever it does, nothing after it is read from the cache; "
+            "a Session sends it at the end of the conversation"
+        )
         assert details(build(to, GO, prompt=PROMPT), "pace") == [f"the end of the system prompt: {detail}"]
         assert details(build(to, prompt=PROMPT), "pace") == []
         assert details(build(to, GO), "pace") == []

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -210,13 +211,43 @@ def test_a_mere_text_is_a_prompt() -> None:
     assert session.derive("Sum up.", prompt="You sum up.").session.prefix.text == "You sum up."
 
 
+def test_a_whole_answer() -> None:
+    """An answer of Chat Completions is its message, and all that stands beside that is left out."""
+    session = Session("You are careful.")
+    session.user("Hi.")
+    said = {"role": "assistant", "content": "Hello.", "reasoning_content": "A greeting."}
+    session.append({"id": "chatcmpl-1", "choices": [{"index": 0, "message": said}], "usage": {"prompt_tokens": 3}})
+    assert session.messages[-1] == said
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_user_who_says_nothing(text: str) -> None:
+    """A blank text is no message: it would be left out of some requests, and the model would answer nothing."""
+    session = Session("You are careful.")
+    with pytest.raises(MessageError) as found:
+        session.user(text)
+    assert str(found.value) == "a user's message has a text, and this one is blank; update() tells only what moved"
+    assert session.messages == ()
+
+
+@pytest.mark.parametrize("at", [datetime(2026, 11, 17, tzinfo=UTC), "10:00", True])
+def test_a_time_that_is_none(at: Any) -> None:
+    """A request starts at a number of seconds; anything else is refused, and nothing is recorded."""
+    session = asked(OPUS, 100)
+    before = list(session.recorded)
+    with pytest.raises(SessionError) as found:
+        session.record(Usage(input=10), at=at)
+    assert str(found.value) == f"at is a number of seconds, such as time.time(), not {type(at).__name__}"
+    assert session.recorded == before
+
+
 def test_what_is_no_prompt() -> None:
     """Anything else is refused, with what would be right."""
     builder = SystemPromptBuilder("You are careful.")
     with pytest.raises(SessionError) as found:
         Session(builder)  # type: ignore[arg-type]
     assert str(found.value) == (
-        "a session takes a Prompt or a text, not SystemPromptBuilder; compose() of a builder returns a Prompt"
+        "a session takes a Prompt or a text, not SystemPromptBuilder; its compose() returns a Prompt"
     )
 
 
@@ -505,10 +536,33 @@ def test_results_may_come_one_by_one() -> None:
     check("openai", GPT["model"], session.request(**GPT).body)
 
 
+NO_MESSAGE = "a message is a mapping with a role, or an SDK's object with one, "
+
 # Messages that are refused at once, and why.
 WRONG: dict[str, tuple[Any, str]] = {
-    "a text": ("Hi", "a message is a mapping with a role, or an SDK's object with one, not str"),
-    "no role": ({"content": "Hi"}, "a message is a mapping with a role, or an SDK's object with one, not dict"),
+    "a text": (
+        "Hi",
+        f"{NO_MESSAGE}not a text; user(text) appends it as the user's, "
+        '{"role": "assistant", "content": text} as an answer',
+    ),
+    "no role": ({"content": "Hi", "text": "Hi"}, f"{NO_MESSAGE}not one with the fields content, text"),
+    "nothing": ({}, f"{NO_MESSAGE}not one with the fields (none)"),
+    "a number": (5, f"{NO_MESSAGE}not int"),
+    "the content of an answer": (
+        [{"type": "text", "text": "Hi"}],
+        f"{NO_MESSAGE}not a list; of an answer append all of it, and several messages by extend()",
+    ),
+    "a result by itself": (
+        {"type": "tool_result", "tool_use_id": "x", "content": "Hi"},
+        f'{NO_MESSAGE}not a block of one; {{"role": "user", "content": [block, ...]}} is one, '
+        "with all results of an answer",
+    ),
+    "two choices": (
+        {"choices": [{"message": {"role": "assistant", "content": text}} for text in "ab"]},
+        "an answer with 2 choices: append the message of one, choices[N].message",
+    ),
+    "a choice without a message": ({"choices": [{}]}, f"{NO_MESSAGE}not NoneType"),
+    "no content": ({"role": "user", "parts": []}, "messages[0]: no content; its fields are role, parts"),
     "another role": (
         {"role": "model", "content": "Hi"},
         "messages[0]: unknown role 'model'; the roles are system, developer, user, assistant, tool",
@@ -727,7 +781,9 @@ def test_what_an_epoch_costs() -> None:
     assert session.epoch_cost() == said_so_far + len(make(tools=()).static_prefix) // 4
     larger = make(base="y" * 8000)
     assert session.epoch_cost(larger) == said_so_far + len(larger.static_prefix) // 4 + TOOLS_TOKENS
-    assert session.new_epoch(larger).tokens == session.epoch_cost(larger) == session.epoch_cost()
+    cost = session.epoch_cost(larger)
+    assert session.new_epoch(larger).tokens == cost == session.epoch_cost()
+    assert session.epoch_cost(larger) == 0
 
 
 def test_an_epoch_with_the_same_prefix_costs_nothing() -> None:
@@ -1275,7 +1331,13 @@ TIMES: dict[str, tuple[dict[str, Any], float | None, dict[str, str], str, str]] 
     "an hour is longer": (OPUS, 3600.0, {"lifetime": "1h"}, "provider", "the earlier request begins this one"),
     "and ends too": (OPUS, 3601.5, {"lifetime": "1h"}, "expired", "3,602 s after the last request; an entry lives 1h"),
     "of the conversation": (OPUS, 400.0, {"prefix_lifetime": "1h"}, "expired", "400 s after the last request"),
-    "not said": (OPUS, None, {}, "unknown", "the requests are in order; say when they were sent, as an entry lives 5m"),
+    "not said": (
+        OPUS,
+        None,
+        {},
+        "unknown",
+        "the requests are in order; an entry lives 5m: say when they began, record(..., at=)",
+    ),
     "openai": (GPT, 1801.0, {}, "expired", "1,801 s after the last request; an entry lives 30m"),
     "without marks": ({**GPT, "model": "gpt-5.5"}, 90000.0, {}, "expired", "90,000 s after the last request"),
     "nobody says": ({"to": "deepseek", "model": "deepseek-v4-pro"}, None, {}, "provider", "the earlier request"),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from deepprompt.checks.caching import CACHES
 from deepprompt.checks.caching import Charge as Charge
 from deepprompt.checks.prefixes import Line, Prefixes
-from deepprompt.checks.segments import Segment
+from deepprompt.checks.segments import as_segments
 from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.errors import MessageError
 
@@ -82,7 +82,7 @@ class Simulation:
 
 
 def simulate(
-    requests: Iterable[Sequence[Segment]],
+    requests: Iterable[object],
     rules: Rules,
     *,
     times: Sequence[float] = (),
@@ -90,15 +90,17 @@ def simulate(
 ) -> Simulation:
     """Return what each request of a conversation reads, writes and pays in full.
 
+    A request is whatever `read_request` takes, or what it returned. `rules` are those of a model, by `Facts.rules`.
     `times` are the seconds at which they start, in order; without them one follows the other, and nothing expires.
     """
-    requests = list(requests)
-    _check_times(times, len(requests))
+    if not hasattr(rules, "caching"):
+        wanted = "bundled_facts().rules(PROVIDER, MODEL)"
+        raise MessageError(f"simulate: rules are those of a model, as {wanted} returns, not {rules!r:.60}")
+    read = [as_segments(request) for request in requests]
+    _check_times(times, len(read))
     prefixes = Prefixes(count)
     cache = CACHES[rules.caching](rules, prefixes)
-    lines = [
-        prefixes.line(number, segments, times[number] if times else 0.0) for number, segments in enumerate(requests)
-    ]
+    lines = [prefixes.line(number, segments, times[number] if times else 0.0) for number, segments in enumerate(read)]
     charges: list[Charge] = []
     for _, group in groupby(lines, key=lambda line: line.at if times else line.number):
         beside = list(group)

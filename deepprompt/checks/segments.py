@@ -69,7 +69,7 @@ class Segment:
 
 
 def read_request(value: object) -> list[Segment]:
-    """Return the segments of a request body, a message array, a `Prompt`, a plain text, or what commands wrote of one.
+    """Return the segments of a request or its body, a message array, a `Prompt`, a text, or what commands wrote of one.
 
     Those are the JSON of `deepprompt build --json`, with or without `--to`, and a saved session.
     """
@@ -97,6 +97,8 @@ def _read(value: object) -> list[Segment]:
         return [_piece(BARE, value)]
     if isinstance(value, Mapping):
         return _read_object(value)
+    if isinstance(body := getattr(value, "body", None), Mapping):  # a Request
+        return _read_object(body)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         if value and all(isinstance(item, Mapping) and _is_recorded(item) for item in value):
             raise MessageError(

@@ -106,7 +106,7 @@ def _miss(
     if told:
         return "unknown", f"the requests are in order, and the provider says: {told.replace('_', ' ')}"
     if elapsed is None and lifetime:
-        return "unknown", f"the requests are in order; say when they were sent, as an entry lives {lifetime}"
+        return "unknown", f"the requests are in order; an entry lives {lifetime}: say when they began, record(..., at=)"
     return "provider", "the earlier request begins this one, in time and large enough: the provider did not read it"
 
 

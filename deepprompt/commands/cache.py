@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.commands.options import given
-from deepprompt.commands.output import write, write_json
+from deepprompt.commands.output import say, write, write_json
 from deepprompt.errors import MessageError
 from deepprompt.sources.text import one_line, reveal
 
@@ -65,7 +65,7 @@ def read_gap(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     """Print what each request reads, writes and pays in full, the totals, and what is assumed."""
     from deepprompt.commands.transcript import read_transcript
-    from deepprompt.wire.facts import bundled_facts, load_facts
+    from deepprompt.wire.facts import bundled_facts, load_facts, unknown_model
 
     facts = load_facts(options.facts) if options.facts else bundled_facts()
     if options.provider not in facts.providers():
@@ -73,6 +73,8 @@ def run(options: argparse.Namespace) -> int:
     if options.transcript == options.compare == "-":
         options.usage_error("TRANSCRIPT and --compare cannot both be standard input")
     rules = _rules(options, facts)
+    if unknown := unknown_model(rules):
+        say(unknown)
     paths = [options.transcript, *([options.compare] if options.compare else [])]
     replays = [
         replay_transcript(read_transcript(path, options.provider, rules, facts), rules, options.gap) for path in paths
@@ -211,7 +213,7 @@ def _side_by_side(first: Replay, second: Replay) -> str:
     ratio = _ratio(first, second)
     unit = "tokens at the plain price" if _has_price(first.result.rules) else "tokens to work through"
     times = "" if ratio is None else f": {ratio:.3f} times as much"
-    lines.append(f"1 costs {first.cost:,.0f} {unit}, 2 costs {second.cost:,.0f}{times}")
+    lines.append(f"the first costs {first.cost:,.0f} {unit}, the second {second.cost:,.0f}{times}")
     names = [f"1: {first.name}", f"2: {second.name}"]
     return _page(first.result.rules, names, rows, lines, dict.fromkeys((*first.assumed, *second.assumed)))
 

@@ -83,18 +83,12 @@ def _unknown_models(settings: Settings) -> Iterator[str]:
     """Yield what there is to say of models that the facts do not know: no error, as new ones come every month."""
     if not settings.models:
         return
-    from deepprompt.wire.facts import bundled_facts, near_model
+    from deepprompt.wire.facts import bundled_facts, unknown_model
 
     facts = bundled_facts()
     for provider, model in settings.models:
-        rules = facts.rules(facts.behind(provider, model), model)
-        if rules.known or not rules.named:  # an engine has no models of its own
-            continue
-        near = near_model(model, rules.named)
-        yield (
-            f"{settings.source}: models: {provider}/{model} is not in the facts of {rules.as_of}, so the provider's "
-            "careful defaults count" + (f"; did you mean {provider}/{near}?" if near else "")
-        )
+        if said := unknown_model(facts.rules(facts.behind(provider, model), model), f"{provider}/"):
+            yield f"{settings.source}: models: {said}"
 
 
 def _settings(top: _Table, name: str) -> Settings:

@@ -63,8 +63,12 @@ def _read(message: Mapping[str, object], index: int, notes: list[Note]) -> Messa
     if not isinstance(message, Mapping):
         raise MessageError(f"{place}: a message is a mapping with a role and content, not {type(message).__name__}")
     role = message.get("role")
+    if role is None:
+        raise MessageError(f"{place}: no role; its fields are {_fields(message)}, and the roles are {', '.join(ROLES)}")
     if role not in ROLES:
         raise MessageError(f"{place}: unknown role {role!r}; the roles are {', '.join(ROLES)}")
+    if role != "assistant" and "content" not in message:
+        raise MessageError(f"{place}: no content; its fields are {_fields(message)}")
     blocks = _content(message.get("content"), place, notes)
     if role == "tool":
         call_id = message.get("tool_call_id")
@@ -88,6 +92,10 @@ def _read(message: Mapping[str, object], index: int, notes: list[Note]) -> Messa
         # Providers want results before anything else in the message that answers a call.
         blocks.sort(key=lambda block: not isinstance(block, ToolResult))
     return Message(str(role), tuple(blocks), index)
+
+
+def _fields(message: Mapping[str, object]) -> str:
+    return ", ".join(str(key)[:40] for key in list(message)[:8]) or "none"
 
 
 def _check_roles(role: str, blocks: list[Block], place: str) -> None:

@@ -230,7 +230,17 @@ def load_facts(path: str | os.PathLike[str]) -> Facts:
         raise AssetError(f"{name}: not JSON: {error}") from None
     ours = bundled_facts()
     _check({"as_of": ours.as_of, **data} if isinstance(data, dict) else data, name)
+    _check_spelling(sorted(set(data["providers"]) - set(ours.providers())), ours.providers(), name)
     return ours.overlaid(data, name)
+
+
+def _check_spelling(new: list[str], known: list[str], where: str) -> None:
+    """Refuse a new provider that is called nearly like a known one: its facts would be nobody's."""
+    from difflib import get_close_matches
+
+    for provider in new:
+        if near := get_close_matches(provider.lower(), known, n=1, cutoff=0.8):
+            raise AssetError(f"{where}: there is no provider {provider!r}; did you mean {near[0]!r}?")
 
 
 def own_name(model: str) -> str:
@@ -253,6 +263,15 @@ def near_model(model: str, named: tuple[str, ...]) -> str:
         return ""
     before, _, after = model.strip().lower().rpartition(own)
     return f"{before}{near[0]}{after}"
+
+
+def unknown_model(rules: Rules, route: str = "") -> str:
+    """Return what to say of a model that the facts do not know; "" where they do, and of an engine, which has none."""
+    if rules.known or not rules.named:
+        return ""
+    near = near_model(rules.model, rules.named)
+    meant = f"; did you mean {route}{near}?" if near else ""
+    return f"{route}{rules.model} is not in the facts of {rules.as_of}, so the provider's careful defaults count{meant}"
 
 
 def _plain_names(entry: Mapping[str, Any]) -> list[str]:

@@ -18,10 +18,10 @@ from deepprompt.prompt import Note, Prompt
 from deepprompt.wire.blocks import Message, Thinking
 from deepprompt.wire.conversation import read_messages
 from deepprompt.wire.draft import Draft, shown
-from deepprompt.wire.facts import Facts, Rules, bundled_facts
+from deepprompt.wire.facts import Facts, Rules
 from deepprompt.wire.outline import Outline, read_prompt, with_messages
 from deepprompt.wire.plan import Spot, Wish, plan_marks
-from deepprompt.wire.request import WRITERS, Request, checked_limit, finished, note_state, note_unused, provider_of
+from deepprompt.wire.request import WRITERS, Request, checked_limit, finished, note_state, note_unused, rules_of
 
 _LISTS = {"gemini": "contents", "openai-responses": "input"}
 """Where a body has its messages; `messages` in all others."""
@@ -34,9 +34,8 @@ class GrowingRequest:
     """
 
     def __init__(self, prompt: Prompt, *, to: str, model: str, facts: Facts | None = None) -> None:
-        facts = facts or bundled_facts()
         self._to = to
-        self._rules = facts.rules(provider_of(to, model, facts), model)
+        self._rules = rules_of(to, model, facts)
         self._prompt_notes: list[Note] = []
         self._outline = replace(read_prompt(prompt, None, self._prompt_notes), model=model)
         self._key = _LISTS.get(to, "messages")

@@ -99,8 +99,7 @@ def build_request(
     longer entries of the prefix and of the conversation. `sent` is how many of the messages the previous request
     had; unless it is said, all up to the last that the assistant answered.
     """
-    facts = facts or bundled_facts()
-    rules = facts.rules(provider_of(to, model, facts), model)
+    rules = rules_of(to, model, facts)
     notes: list[Note] = []
     outline = read_outline(prompt, messages, tools, notes)
     outline = replace(
@@ -134,8 +133,7 @@ def build_cached_content(
 
     Its answer has a name; `build_request(..., to="gemini", cached_content=NAME)` then sends only the rest.
     """
-    facts = facts or bundled_facts()
-    rules = facts.rules(provider_of("gemini", model, facts), model)
+    rules = rules_of("gemini", model, facts)
     notes: list[Note] = []
     if not isinstance(ttl, str) or not re.fullmatch(r"[0-9]+(\.[0-9]+)?s", ttl):
         raise MessageError(f"ttl is a number of seconds such as '3600s', not {ttl!r}")
@@ -165,7 +163,10 @@ def note_state(outline: Outline, notes: list[Note]) -> None:
     if not outline.messages:
         notes.append(Note("kept", "messages", "no message yet: append the user's before this is sent"))
     elif any(block.pace is Pace.TURN for block in outline.system) and not outline.cached_content:
-        detail = "it changes with the turn, and whenever it does, nothing after it is read from the cache"
+        detail = (
+            "it changes with the turn, and whenever it does, nothing after it is read from the cache; "
+            "a Session sends it at the end of the conversation"
+        )
         notes.append(Note("pace", "the end of the system prompt", detail))
 
 
@@ -178,13 +179,17 @@ def note_unused(outline: Outline, body: dict[str, Any], draft: Draft) -> None:
         draft.notes.append(Note("kept", "stream", detail))
 
 
-def provider_of(to: str, model: str, facts: Facts) -> str:
-    """Return whose rules hold."""
+def rules_of(to: str, model: str, facts: Facts | None) -> Rules:
+    """Return what holds for a model of a target, by somebody's own facts or by the bundled ones."""
+    facts = bundled_facts() if facts is None else facts
+    if not isinstance(facts, Facts):
+        raise MessageError(f"facts are what load_facts(path) or bundled_facts() returns, not {facts!r:.60}")
     if to not in WRITERS:
-        raise MessageError(f"cannot write a request for {to!r}; there are: {', '.join(TARGETS)}")
+        engine = "; an engine of your own takes what openai does" if to in facts.providers() else ""
+        raise MessageError(f"cannot write a request for {to!r}; there are: {', '.join(TARGETS)}{engine}")
     if not isinstance(model, str) or not model.strip():
         raise MessageError("a request needs the name of its model")
-    return facts.behind(to, model)
+    return facts.rules(facts.behind(to, model), model)
 
 
 def checked_limit(max_tokens: int | None) -> int | None:
