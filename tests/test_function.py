@@ -562,7 +562,7 @@ def test_it_ends_itself(project: Path) -> None:
     surroundings = {"clock": NOON, "tick": 1, "umask": 0, "columns": 80, "reversed": False, "user": "", "host": ""}
     order = {
         "surroundings": surroundings, "path": [str(project)], "module": "prompts", "file": "", "name": "make",
-        "arguments": [], "result": str(project / "result"), "timeout": -9.5,
+        "arguments": [], "result": str(project / "result"), "timeout": -9.5, "turn": 1,
     }  # fmt: skip
     command = [sys.executable, "-P", _STAGE]
     done = subprocess.run(command, input=json.dumps(order).encode(), capture_output=True, timeout=60, check=False)
@@ -643,6 +643,6 @@ def test_functions_of_a_test(
     path = () if package or mode == "prepend" else ("-o", "pythonpath=.")
     result = pytester.runpytest_subprocess("-p", "deepprompt", f"--import-mode={mode}", *path, "tests")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*test_it:dated: the static prefix (29 bytes) moved in 3 of 6 surroundings"])
+    result.stdout.fnmatch_lines(["*test_it:dated: the static prefix (29 bytes) moved in 3 of 7 surroundings"])
     result.stdout.fnmatch_lines(["  clock, a day later: a date or a time changed", '    was    "Today is *."'])
     result.stdout.no_fnmatch_line("*Traceback*")

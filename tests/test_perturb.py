@@ -70,6 +70,8 @@ UNSTABLE: dict[str, tuple[str, str, int | None]] = {
     "globbed": ("listing", "text", 1),
     "iterated": ("listing", "text", 1),
     "walked": ("listing", "text", 1),
+    "counted": ("turn", "text", 2),
+    "tools_that_grow": ("turn", "tools[1] Read1", None),
     "permissions": ("umask", "text", 1),
     "temporary": ("temp", "text", 2),
     "new_folder": ("again", "text", 1),
@@ -95,11 +97,11 @@ SAID = {
 # What moves because it may, as information.
 MAY = {
     "behind_the_boundary": {"text": "again"},
-    "in_a_turn": {"clock": "clock, time zone"},
+    "in_a_turn": {"clock": "turn, clock, time zone"},
     "in_a_session": {"facts": "clock, time zone, home, user, host, folder"},
     "after_the_mark": {"system[1]": "clock, time zone", "messages[0].content": "again"},
     "without_marks": {"messages[1].content": "again"},
-    "for_gemini": {"contents[0].parts[0]": "clock"},
+    "for_gemini": {"contents[0].parts[0]": "turn, clock"},
     "messages": {"messages[1].content": "again"},
     "from_folder_and_home": {"project": "clock, folder"},
 }
@@ -120,7 +122,7 @@ TOGETHER = """
 from deepprompt.sources import stage
 
 def made(module, names):
-    return {name: one({"module": module, "file": "", "name": name, "arguments": []}) for name in names}
+    return {name: one({"module": module, "file": "", "name": name, "arguments": [], "turn": 1}) for name in names}
 
 def one(order):
     try:
@@ -298,7 +300,7 @@ def test_alone_in_its_processes(tmp_path: Path) -> None:
     """Without any sharing it is the same: the complete test of one function, and its report."""
     result = perturb("prompts:dated", folder=write(tmp_path, ALONE))
     assert result.report() == (
-        "prompts:dated: the static prefix (25 bytes) moved in 2 of 23 surroundings\n"
+        "prompts:dated: the static prefix (25 bytes) moved in 2 of 24 surroundings\n"
         "  clock, a minute later: a date or a time changed\n"
         "    where  clock, argument:clock, line 2, byte 22\n"
         '    was    "It is 12:00."\n'
@@ -313,7 +315,7 @@ def test_alone_and_stable(tmp_path: Path) -> None:
     """The complete test of a function that stays as it is."""
     lay_out(tmp_path, {"rules.md": "Test.\n"})
     assert perturb("prompts:rules", folder=write(tmp_path, ALONE)).report() == (
-        "prompts:rules: the static prefix (6 bytes) stayed in all 23 surroundings\n"
+        "prompts:rules: the static prefix (6 bytes) stayed in all 24 surroundings\n"
         "  as it may, messages[0].content moved with: clock, time zone"
     )
 
@@ -439,7 +441,7 @@ def test_a_folder_that_cannot_be_copied(tmp_path: Path, monkeypatch: pytest.Monk
 def test_wrong_usage(tmp_path: Path) -> None:
     """A move that there is not, the one that cannot be left out, and a folder that there is not."""
     for kind in ("clocks", "again"):
-        with pytest.raises(SourceError, match=f"no move '{kind}' to skip; there are: clock, time zone, locale, "):
+        with pytest.raises(SourceError, match=f"no move '{kind}' to skip; there are: turn, clock, time zone, locale, "):
             perturb("m:f", skip=[kind])
     with pytest.raises(SourceError, match=r"/nowhere: no such folder$"):
         perturb("m:f", folder=f"{tmp_path}/nowhere")

@@ -125,11 +125,11 @@ WRONG = {
     "pytest's way": (["prompts.py::wide"], "with one colon it is prompts.py:wide"),
     "no move": (
         ["prompts:wide", "--skip", "clocks"],
-        "argument --skip: no move 'clocks'; there are: clock, time zone,",
+        "argument --skip: no move 'clocks'; there are: turn, clock, time zone,",
     ),
     "the one move": (
         ["prompts:wide", "--skip", "again"],
-        "argument --skip: no move 'again'; there are: clock, time zone,",
+        "argument --skip: no move 'again'; there are: turn, clock, time zone,",
     ),
     "no time": (["prompts:wide", "--timeout", "0"], "argument --timeout: '0' is no number of seconds above 0"),
     "no number": (["prompts:wide", "--timeout", "1m"], "argument --timeout: '1m' is no number of seconds above 0"),

@@ -128,7 +128,7 @@ WRONG = {
         "[tool.deepprompt.lint]\nselect = ['E1']",
         "select: no rule 'E1'; 'deepprompt lint --rules' lists them",
     ),
-    "no move": ("[tool.deepprompt.perturb]\nskip = ['frob']", "skip: no move 'frob' to skip; there are: clock"),
+    "no move": ("[tool.deepprompt.perturb]\nskip = ['frob']", "skip: no move 'frob' to skip; there are: turn, clock"),
     "no model": ("[tool.deepprompt]\nmodels = ['gpt-6']", "models: 'gpt-6' is not written as PROVIDER/MODEL"),
     "no provider": (
         "[tool.deepprompt]\nmodels = ['antropic/x']",

@@ -282,6 +282,23 @@ def walked() -> str:
     return ", ".join(name for _, _, names in os.walk("parts") for name in names)
 
 
+_calls = 0
+_tools: list[dict[str, Any]] = []
+
+
+def counted() -> str:
+    """How often it was called."""
+    global _calls
+    _calls += 1
+    return f"You are Ada.\nThis is answer {_calls}.\n"
+
+
+def tools_that_grow() -> dict[str, Any]:
+    """A list of tools that every call adds to."""
+    _tools.append(tool(f"Read{len(_tools)}"))
+    return {"model": "m", "tools": list(_tools), "system": "You are Ada.", "messages": TALK}
+
+
 def permissions() -> str:
     """The permissions that a new file gets."""
     with tempfile.TemporaryDirectory() as folder:

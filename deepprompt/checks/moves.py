@@ -21,6 +21,7 @@ from deepprompt.sources.function import Function, Surroundings
 
 MOVES = {
     "again": "nothing: the same call in another process",
+    "turn": "the turn: a second call in the same process",
     "clock": "the time of day: by a minute, by a day, over midnight",
     "time zone": "TZ",
     "locale": "LC_ALL, LANG and LANGUAGE",
@@ -101,6 +102,7 @@ def _plain_moves(start: Surroundings, private: str) -> Iterator[tuple[str, str, 
         return replace(start, environment={**start.environment, **changes})
 
     yield "again", "nothing, in another process", start
+    yield "turn", "a second call in one process", replace(start, turn=2)
     # A call that takes longer as well: what is measured with this clock moves too.
     yield "clock", _MINUTE_LATER, replace(start, clock=start.clock + _MINUTE, tick=17 * start.tick)
     yield "clock", "a day later", replace(start, clock=start.clock + _DAY)

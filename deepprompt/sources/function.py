@@ -67,6 +67,8 @@ class Surroundings:
     """Their names, "" for the real ones."""
     environment: Mapping[str, str | None] = field(default_factory=dict)
     """What is changed in the environment; None takes a variable out."""
+    turn: int = 1
+    """Which call of its process counts."""
 
 
 def is_function(target: str) -> bool:
@@ -157,7 +159,7 @@ def call_function(
         order = {
             "surroundings": {name: getattr(surroundings, name) for name in names}, "path": function.path,
             "module": function.module, "file": function.file, "name": function.name,
-            "arguments": function.arguments, "result": result, "timeout": timeout,
+            "arguments": function.arguments, "result": result, "timeout": timeout, "turn": surroundings.turn,
         }  # fmt: skip
         how = _run(json.dumps(order).encode(), surroundings, timeout, give_up, private)
         try:

@@ -209,7 +209,7 @@ def _name_user(user: str) -> None:
 
 
 def _call(order: Mapping[str, Any]) -> object:
-    """Return what the function returns, waited for if need be; a value that is no function stands for itself."""
+    """Return what the function returns in its turn; a value that is no function stands for itself."""
     if order["file"]:
         value: Any = _from_file(order["module"], order["file"])
     else:
@@ -220,16 +220,23 @@ def _call(order: Mapping[str, Any]) -> object:
         except AttributeError:
             named = getattr(value, "__name__", order["module"])
             raise MistakeError(f"{named} has no {attribute!r}{_instead(attribute, _public(value), 'names')}") from None
-    if callable(value):
-        value = _called(value, order["arguments"])
-    if hasattr(value, "__await__"):
-        import asyncio
+    if not callable(value):
+        return _awaited(value)
+    for _ in range(order["turn"] - 1):
+        _awaited(_called(value, order["arguments"]))
+    return _awaited(_called(value, order["arguments"]))
 
-        async def wait() -> object:
-            return await value
 
-        return asyncio.run(wait())
-    return value
+def _awaited(value: Any) -> object:
+    """Return a value, waited for if need be."""
+    if not hasattr(value, "__await__"):
+        return value
+    import asyncio
+
+    async def wait() -> object:
+        return await value
+
+    return asyncio.run(wait())
 
 
 def _called(function: Any, arguments: Sequence[object]) -> Any:
