@@ -369,6 +369,17 @@ class TestParts:
         assert found_in(old, self.of("Two. ", "One. ", "Three.", names="bac")).kind == "order"
         assert found_in(old, self.of("One. ", "More. ", names="ax")).kind == "edit"
 
+    def test_a_file_below_a_heading_of_ours(self) -> None:
+        """The first instruction file comes with a heading; it is the file that is blamed."""
+        builders = [
+            SystemPromptBuilder("You are Ada.", files, "a | b | direct | 0 | c\n")
+            for files in ([], [InstructionFile("AGENTS.md", "Run make test.\n")])
+        ]
+        without, with_file = [builder.compose() for builder in builders]
+        for old, new, kind in ((without, with_file, "inserted"), (with_file, without, "removed")):
+            found = found_in(old, new)
+            assert (found.kind, found.place, found.source) == (kind, "instructions AGENTS.md", "file:AGENTS.md")
+
     def test_bytes_that_characters_share(self) -> None:
         """The offset is that of the byte, even inside of a character."""
         assert found_in("é", "è").offset == 1

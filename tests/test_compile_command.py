@@ -12,6 +12,7 @@ import pytest
 from layout import lay_out
 
 from deepprompt.cli import main
+from deepprompt.commands.output import counted
 from deepprompt.prompt import sha256_hex
 
 CaptureText = pytest.CaptureFixture[str]
@@ -122,7 +123,7 @@ def test_wrong_workflow(name: str, root: Path, capsys: CaptureText) -> None:
     text, says = WORKFLOWS[name]
     lay_out(root.parent, {"w.json": text, "right.json": workflow({"node_id": "n", "task_ref": "t"})})
     assert run("w.json", "right.json") == 1
-    lines = [*(f"w.json{one}" for one in says), f"{len(says)} problems; nothing was written"]
+    lines = [*(f"w.json{one}" for one in says), f"{counted(len(says), 'problem')}; nothing was written"]
     assert capsys.readouterr() == ("", "".join(f"deepprompt: {line}\n" for line in lines))
     assert not (root.parent / "out").exists()
 

@@ -97,6 +97,8 @@ def test_the_kind_of_a_file(tmp_path: Path, name: str) -> None:
     assert inspected(tmp_path, path)["kind"] == kind
     if name not in ("text", "built"):
         assert inspected(tmp_path, path, "--as", "session")["kind"] == "session"
+        if name != "log":  # whose prompts went nowhere
+            assert inspected(tmp_path, path, "--provider", "vllm")["kind"] == "session"
 
 
 def test_json_lines(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from guarded import failure, project, run, wrong
 
 from deepprompt.checks.rules import RULES
+from deepprompt.cli import main
 
 Capture = pytest.CaptureFixture[str]
 
@@ -76,6 +77,17 @@ def test_a_request_is_held_to_its_provider(tmp_path: Path, capsys: Capture) -> N
     assert "no provider 'frob'; there are: anthropic" in said
 
 
+def test_the_model_that_is_asked_for(tmp_path: Path, capsys: Capture) -> None:
+    """It counts whatever a request names; a model that nobody knows is held to less, and that is said."""
+    body = {"model": "claude-opus-99", "max_tokens": 1, "messages": [{"role": "user", "content": LONG}]}
+    (tmp_path / "body.json").write_text(json.dumps(body))
+    assert main(["lint", "--cwd", str(tmp_path), "body.json"]) == 0
+    unknown = "claude-opus-99 is not in the facts of 2026-11-15, so the provider's careful defaults count"
+    assert capsys.readouterr().err.startswith(f"deepprompt: {unknown}")
+    options = ("--provider", "anthropic", "--model", "claude-opus-5-5")
+    assert "DP615 " in run(capsys, "lint", "--cwd", tmp_path, *options, "body.json", code=1)
+
+
 def test_select_and_ignore(tmp_path: Path, capsys: Capture) -> None:
     """The longer start of a code decides; unknown ones are wrong usage."""
     (tmp_path / "a.md").write_text(f"{MOVING}{KEY}\n")
@@ -123,6 +135,20 @@ def test_the_configuration_makes_exceptions(tmp_path: Path, capsys: Capture) -> 
     assert "(allowed: a fixture)" in run(capsys, "lint", "--cwd", tmp_path)
     (tmp_path / "a.md").write_text("Current date: 2026-11-17\n")
     run(capsys, "lint", "--cwd", tmp_path, code=1)
+
+
+@pytest.mark.parametrize("where", ["docs/a.md", "docs/*", "*/a.md", "docs", "*"])
+def test_an_exception_for_a_file_in_a_folder(where: str, tmp_path: Path, capsys: Capture) -> None:
+    """What is linted as a folder is excused by the folder, or by the name of the file that the finding shows."""
+    settings = (
+        f'[tool.deepprompt.lint]\npaths = ["docs"]\nallow = [{{code = "DP101", where = "{where}", reason = "x"}}]\n'
+    )
+    (tmp_path / "pyproject.toml").write_text(settings)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("Current date: 2026-11-16\n")
+    assert "(allowed: x)" in run(capsys, "lint", "--cwd", tmp_path)
+    (tmp_path / "docs/b.md").write_text("Current date: 2026-11-16\n")
+    run(capsys, "lint", "--cwd", tmp_path, code=1 if where.endswith("a.md") else 0)
 
 
 def test_json(tmp_path: Path, capsys: Capture) -> None:

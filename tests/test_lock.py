@@ -239,7 +239,17 @@ def test_what_a_request_costs_goes_by_its_own_marks() -> None:
     (found,) = compare_locks([old], [lock_prompt("m", "t", marked_body("b", None))])
     lost = rewarming(found, rules)
     assert (lost.kept, lost.written, lost.why_none) == (0, 0, "")
+    assert lost.why_full == "without a mark nothing is cached"
     assert lost.cost == pytest.approx(3000 * 0.95, rel=0.01)
+
+
+def test_what_became_too_short_costs_each_time() -> None:
+    """A prompt that was cached and is now below the minimum is written no more: each request pays in full."""
+    rules = Rules("p", "m", "2026-11-15", True, caching="automatic", minimum=1000, read_price=0.1)
+    (found,) = compare_locks([OLD], [large(("x", 100, Pace.RELEASE))])
+    lost = rewarming(found, rules)
+    assert (lost.kept, lost.written, lost.why_full) == (0, 0, "fewer than 1,000 tokens are not cached")
+    assert lost.cost == pytest.approx(90)
 
 
 def test_where_nothing_is_cached_nothing_is_lost() -> None:

@@ -47,6 +47,11 @@ REFUSED: list[tuple[object, str]] = [
         "(a mapping) or a Request",
     ),
     (None, "cannot store NoneType: a snapshot takes a string,"),
+    (
+        len,
+        "cannot store builtin_function_or_method: a snapshot takes a string, bytes, a Prompt, a list of messages, "
+        "a request body (a mapping) or a Request; call it",
+    ),
     (iter([]), "cannot store list_iterator: a snapshot takes a string,"),
     ({"a": [Decimal(1)]}, "cannot store decimal.Decimal at a[0]: not JSON; convert it before you compare"),
     ([b"x"], "cannot store bytes at [0]: not JSON; convert it before you compare"),

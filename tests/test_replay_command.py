@@ -87,6 +87,19 @@ def test_damaged(root: Path, capsys: CaptureText) -> None:
     )
 
 
+def test_not_one_record(root: Path, capsys: CaptureText) -> None:
+    """A file without one whole record is no log, and no green light for an audit; an empty one has nothing yet."""
+    log = root.parent / "log"
+    log.write_text("[\n1\n]\n")
+    assert main(["replay", "log", "--root", "root"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "deepprompt: log: no record in it; is it a log of assembled prompts?"
+    )
+    log.write_text("")
+    assert main(["replay", "log", "--root", "root"]) == 0
+    assert capsys.readouterr().err == "deepprompt: 0 of 0 prompts are the same\n"
+
+
 @pytest.mark.parametrize(
     ("record", "says"),
     [
@@ -110,7 +123,7 @@ def test_record_of_somebody_else(record: str, says: str, root: Path, capsys: Cap
     assert main(["replay", "log", "--root", "root"]) == 1
     out, err = capsys.readouterr()
     assert out.startswith(says)
-    assert err == "deepprompt: 0 of 1 prompts are the same\n"
+    assert err == "deepprompt: 0 of 1 prompt is the same\n"
 
 
 @pytest.mark.usefixtures("root")
@@ -153,4 +166,4 @@ def test_log_in_the_root_when_that_is_meant(tmp_path: Path, capsys: pytest.Captu
     log = tmp_path / "log.jsonl"
     assert main(["assemble", "t", "--root", str(tmp_path), "--log", str(log), "--log-in-root"]) == 0
     assert main(["replay", str(log), "--root", str(tmp_path)]) == 0
-    assert "1 of 1 prompts are the same" in capsys.readouterr().err
+    assert "1 of 1 prompt is the same" in capsys.readouterr().err

@@ -328,7 +328,39 @@ def test_without_syrupy(project: pytest.Pytester) -> None:
     project.makeconftest("import sys\n\nsys.modules['syrupy'] = None\n")
     result = run(project, plugins=("deepprompt",))
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["prompt_snapshot needs syrupy: pip install 'deepprompt[[]snapshot]'"])
+    result.stdout.fnmatch_lines([NEEDS_SYRUPY])
+
+
+NEEDS_SYRUPY = "prompt_snapshot needs syrupy: pip install syrupy, or deepprompt[[]snapshot]"
+
+# As if it were not installed: no finder of modules knows it.
+WITHOUT_SYRUPY = """
+import sys
+
+import pytest
+
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] == "syrupy" else self.finder.find_spec(name, path, target)
+
+sys.meta_path[:] = map(Without, sys.meta_path)
+sys.exit(pytest.main(["-p", "deepprompt.testing", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--snapshot-update"]], ids=["comparing", "updating"])
+def test_the_extra_was_forgotten(project: pytest.Pytester, options: list[str]) -> None:
+    """Syrupy's own option, copied from a page, does not hide what is missing."""
+    project.makepyfile(test_it="def test_it(prompt_snapshot):\n    pass\n", without=WITHOUT_SYRUPY)
+    result = project.runpython_c(f"import sys; sys.argv[1:] = {options!r}; import without")
+    result.stdout.fnmatch_lines([NEEDS_SYRUPY])
+    assert result.ret == 1
 
 
 def test_no_cost_when_unused(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

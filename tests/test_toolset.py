@@ -216,7 +216,7 @@ def test_definitions_are_fresh() -> None:
 
 def test_a_near_miss_is_warned_of() -> None:
     """A misspelt tool is not left out in silence: the warning says what was meant, and stands where the call does."""
-    said = "kept: tool Greb: taken for a tool of your own, which has no bundled text; did you mean 'Grep'?"
+    said = "tool Greb is left out: taken for a tool of your own, which has no bundled text; did you mean 'Grep'?"
     with pytest.warns(UserWarning) as caught:
         definitions = tool_definitions(["Read", "Greb", "deploy_to_production"])
     assert [definition["name"] for definition in definitions] == ["Read"]

@@ -67,14 +67,15 @@ def in_parts(olds: Sequence[Segment], news: Sequence[Segment], at: int) -> tuple
             start += len(news[number].text)
             number += 1
         if number == len(olds):
-            return "inserted", whole(news[number])
+            return "inserted", whole(_told_by(news[number:], olds))
         if number == len(news):
-            return "removed", whole(olds[number])
+            return "removed", whole(_told_by(olds[number:], news))
         before, after = olds[number], news[number]
         if at - start <= max(len(before.text), len(after.text)):
             moved = _moved([part.place for part in olds[number:]], [part.place for part in news[number:]])
             if moved:
-                return moved, whole(before if moved == "removed" else after)
+                gone = moved == "removed"
+                return moved, whole(_told_by(olds[number:], news) if gone else _told_by(news[number:], olds))
             change = classify(before.text, after.text)
             return change.kind, of_text(news, number, _first_line(change, before.text, after.text))
     # The parts are not known on both sides, or the same text is cut elsewhere: then the whole text is compared.
@@ -85,6 +86,13 @@ def in_parts(olds: Sequence[Segment], news: Sequence[Segment], at: int) -> tuple
         start += len(parts[number].text)
         number += 1
     return change.kind, of_text(parts, number, at - start)
+
+
+def _told_by(parts: Sequence[Segment], others: Sequence[Segment]) -> Segment:
+    """Return the part that came or went: where a heading of ours did so with a file below it, the file."""
+    known = {part.place for part in others}
+    new = takewhile(lambda part: part.place not in known, parts)
+    return next((part for part in new if part.origin.startswith("file:")), parts[0])
 
 
 def _first_line(change: Change, before: str, after: str) -> int:

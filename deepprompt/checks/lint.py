@@ -31,13 +31,14 @@ class Exemption:
     code: str
     reason: str
     subject: str = "*"
-    """The files or functions that it holds for, with `*` for anything."""
+    """The targets, or files in them, that it holds for, with `*` for anything."""
     text: str = ""
     """What the finding's message must contain, "" for anything."""
 
     def covers(self, finding: Finding) -> bool:
         """Whether a finding is excused by it."""
-        return finding.code == self.code and fnmatchcase(finding.subject, self.subject) and self.text in finding.message
+        where = any(fnmatchcase(name, self.subject) for name in (finding.subject, finding.place))
+        return where and finding.code == self.code and self.text in finding.message
 
 
 def lint(

@@ -269,10 +269,20 @@ class Rewarming:
 
     kept: int
     written: int
-    """0 where it costs all the same: without a mark nothing is written, and each request pays in full."""
     cost: float
     why_none: str = ""
     """Why nothing is lost, where nothing is."""
+    why_full: str = ""
+    """Why nothing is cached any more, where nothing is: then each request costs that much."""
+
+
+def _uncached(prompt: LockedPrompt, rules: Rules) -> str:
+    """Return why nothing of a prompt is cached, "" where something is."""
+    if rules.caching == "marked" and prompt.model and not any(part.mark for part in prompt.parts):
+        return "without a mark nothing is cached"
+    if prompt.tokens < rules.minimum:
+        return f"fewer than {rules.minimum:,} tokens are not cached"
+    return ""
 
 
 def rewarming(drift: Drift, rules: Rules) -> Rewarming:
@@ -281,8 +291,8 @@ def rewarming(drift: Drift, rules: Rules) -> Rewarming:
         return Rewarming(0, 0, 0.0, "there is nothing to read yet, or nothing to send any more")
     if drift.old.tokens < rules.minimum or rules.caching == "none":
         return Rewarming(0, 0, 0.0, f"was not cached: {drift.old.tokens:,} tokens of at least {rules.minimum:,}")
-    if rules.caching == "marked" and drift.new.model and not any(part.mark for part in drift.new.parts):
-        return Rewarming(0, 0, drift.new.tokens * (1 - rules.read_price))
+    if why := _uncached(drift.new, rules):
+        return Rewarming(0, 0, drift.new.tokens * (1 - rules.read_price), why_full=why)
     if drift.old.fingerprint == drift.new.fingerprint and drift.same >= drift.new.tokens:
         return Rewarming(drift.new.tokens, 0, 0.0, "what is sent before the last mark is the same")
     kept = drift.marked if rules.caching in ("marked", "implicit") else drift.same

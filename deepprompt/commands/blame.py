@@ -11,7 +11,7 @@ from deepprompt.checks.blame import Blame, blame, total_tokens
 from deepprompt.checks.segments import Segment
 from deepprompt.commands.inputs import load_request
 from deepprompt.commands.options import given
-from deepprompt.commands.output import write, write_json
+from deepprompt.commands.output import counted, write, write_json
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import reveal
 
@@ -104,8 +104,8 @@ def _described(found: Blame, tokens: tuple[int, int], prices: _Prices) -> str:
         f"  where  {_visible(_where(found))}, byte {found.offset:,}",
         f"  was    {_quoted(found.old, found.kind)}",
         f"  is     {_quoted(found.new, found.kind)}",
-        f"  kept   {found.kept:,} tokens at most (estimated)",
-        f"  lost   {found.lost:,} tokens, {found.repeated:,} of them sent before",
+        f"  kept   {counted(found.kept, 'token')} at most (estimated)",
+        f"  lost   {counted(found.lost, 'token')}, {found.repeated:,} of them sent before",
         f"  costs  {_cost(found, tokens, prices):,.0f} tokens at the plain input price ({prices.basis})",
     ]
     if tokens[0] < prices.minimum:

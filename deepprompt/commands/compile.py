@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     for problem in problems:
         say(problem)
     if problems:
-        say(f"{len(problems)} problems; nothing was written")
+        say(f"{counted(len(problems), 'problem')}; nothing was written")
         return 1
     if not options.check:
         for node, assembled in done:

@@ -94,7 +94,8 @@ def _view(options: argparse.Namespace) -> View:
     if target_function(options.old, os.curdir) is not None:
         return _prompt(options, load_request(options.old), name)
     text = read_text(options.old)
-    if options.kind != "prompt" and (options.kind == "session" or _is_conversation(text)):
+    wanted = options.kind == "session" or bool(options.provider)  # only a session goes through somebody's cache
+    if options.kind != "prompt" and (wanted or _is_conversation(text)):
         from deepprompt.commands.inspect_session import view_session
 
         return view_session(options, text, name)

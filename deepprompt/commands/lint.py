@@ -20,7 +20,7 @@ from deepprompt.checks.segments import Segment
 from deepprompt.checks.subjects import model_of, provider_of, subject_of, subjects_of_requests, told_apart
 from deepprompt.commands.inputs import read_target, target_function
 from deepprompt.commands.options import given, own_bytes, working_folder
-from deepprompt.commands.output import write, write_json
+from deepprompt.commands.output import say, write, write_json
 from deepprompt.commands.settings import Settings, read_settings
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.sources.text import decode, unify_line_ends
@@ -112,7 +112,9 @@ def run(options: argparse.Namespace) -> int:
         (target, subject) for name, target in targets for subject in load_subjects(name, target, folder, settings)
     ]
     subjects = [subject for _, subject in loaded]
-    found = find_all(subjects, settings)
+    for line in _unknown_models(subjects, settings, options.model or ""):
+        say(line)
+    found = find_all(subjects, settings, options.model or "")
     if options.format == "json":
         write_json(report(found, subjects), options.out or "")
     elif options.format == "sarif":
@@ -199,13 +201,13 @@ def _files(name: str, texts: Sequence[tuple[str, str]]) -> Subject:
     return Subject(name, tuple(piece for segment in segments for piece in told_apart([segment])), is_file=True)
 
 
-def find_all(subjects: Sequence[Subject], settings: Settings) -> list[Finding]:
-    """Return what is wrong with any of the subjects."""
+def find_all(subjects: Sequence[Subject], settings: Settings, model: str = "") -> list[Finding]:
+    """Return what is wrong with any of the subjects, for this model whatever they name."""
     found = []
     for subject in subjects:
         found += lint(
             subject,
-            _limits(subject, settings),
+            _limits(subject, settings, model),
             select=settings.select,
             ignore=settings.ignore,
             exemptions=settings.allow,
@@ -214,8 +216,20 @@ def find_all(subjects: Sequence[Subject], settings: Settings) -> list[Finding]:
     return found
 
 
-def _limits(subject: Subject, settings: Settings) -> Limits:
-    """Return what a subject is held against: the rules of the provider that it is for, where that is known."""
+def _unknown_models(subjects: Sequence[Subject], settings: Settings, model: str) -> list[str]:
+    """Return what to say of models that the facts do not know: their requests are held to less."""
+    from deepprompt.wire.facts import unknown_model
+
+    rules = [_limits(subject, settings, model).rules for subject in subjects]
+    said = dict.fromkeys(unknown_model(one) for one in rules if one is not None and one.model)
+    return [line for line in said if line]
+
+
+def _limits(subject: Subject, settings: Settings, wanted: str = "") -> Limits:
+    """Return what a subject is held against: the rules of the provider that it is for, where that is known.
+
+    `wanted` is a model that counts whatever a request names.
+    """
     limits = Limits() if settings.part_tokens is None else Limits(part_tokens=settings.part_tokens)
     if subject.body is None:
         return limits
@@ -223,7 +237,7 @@ def _limits(subject: Subject, settings: Settings) -> Limits:
     if settings.models:
         named = dict(reversed(settings.models))
         provider = provider if provider in named else settings.models[0][0]
-        model = model or named[provider]
+        model = wanted or model or named[provider]
     if not provider:
         return limits
     from deepprompt.wire.facts import bundled_facts

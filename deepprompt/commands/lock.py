@@ -209,8 +209,8 @@ def _rules(drift: Drift, settings: Settings) -> list[Rules]:
 def _cost(cost: dict[str, object]) -> str:
     if cost["why_none"]:
         return f"nothing; {cost['why_none']}"
-    if not cost["written"]:
-        return f"{cost['cost']:,.0f} tokens at the input price in each request: without a mark nothing is cached"
+    if cost["why_full"]:
+        return f"{cost['cost']:,.0f} tokens at the input price in each request: {cost['why_full']}"
     return (
         f"{cost['cost']:,.0f} tokens at the input price: {cost['written']:,} to write, {cost['kept']:,} can be read "
         f"(facts of {cost['as_of']})"

@@ -8,7 +8,8 @@ import os
 
 from deepprompt.audit import read_log, replay
 from deepprompt.commands.options import given
-from deepprompt.commands.output import say, write, write_json
+from deepprompt.commands.output import counted, say, write, write_json
+from deepprompt.errors import AuditError
 from deepprompt.systems.template import PromptAssembler
 
 
@@ -43,5 +44,8 @@ def run(options: argparse.Namespace) -> int:
             write("".join(f"{line}\n" for line in lines))
     for number in contents.damaged:
         say(f"{options.log}:{number}: not a whole record; passed over")
-    say(f"{len(drifts) - len(found)} of {len(drifts)} prompts are the same")
+    if contents.damaged and not drifts:  # a green light here would be one for nothing
+        raise AuditError(f"{options.log}: no record in it; is it a log of assembled prompts?")
+    are = "is" if len(drifts) == 1 else "are"
+    say(f"{len(drifts) - len(found)} of {counted(len(drifts), 'prompt')} {are} the same")
     return 1 if found else 0

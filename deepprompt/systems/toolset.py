@@ -76,5 +76,5 @@ def tool_definitions(enabled_tools: Iterable[str]) -> list[dict[str, Any]]:
         import warnings
 
         for note in toolset.notes:  # which nobody would see otherwise: a tool would just not be there
-            warnings.warn(str(note), stacklevel=2)
+            warnings.warn(f"{note.source} is left out: {note.detail}", stacklevel=2)
     return toolset.definitions()

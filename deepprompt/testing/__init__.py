@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from deepprompt.checks.perturb import Stability
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Know syrupy's option where syrupy is missing: the fixture says what is missing, and pytest alone could not."""
+    from importlib.util import find_spec
+
+    if find_spec("syrupy") is None:
+        parser.addoption("--snapshot-update", action="store_true", help="needs syrupy, which is not installed")
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Keep pytest from running snapshots: to it every `test*.txt` is a doctest, and a prompt may well have a `>>>`."""
     folder = config.getoption("snapshot_dirname", "__snapshots__")
@@ -32,7 +40,7 @@ def prompt_snapshot(request: pytest.FixtureRequest) -> SnapshotAssertion:
     try:
         import syrupy  # noqa: F401
     except ModuleNotFoundError:
-        pytest.fail("prompt_snapshot needs syrupy: pip install 'deepprompt[snapshot]'", pytrace=False)
+        pytest.fail("prompt_snapshot needs syrupy: pip install syrupy, or deepprompt[snapshot]", pytrace=False)
     if not request.config.pluginmanager.hasplugin("syrupy"):
         pytest.fail(
             "prompt_snapshot needs syrupy's plugin, which is not loaded: leave out -p no:syrupy, or add -p syrupy "

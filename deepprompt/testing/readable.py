@@ -72,11 +72,13 @@ def _store_prompt(prompt: Prompt) -> Stored:
 
 def _body(value: object) -> object:
     """Return the body of a `Request`, which is what is sent of it."""
+    from deepprompt.wire.outline import way_to_prompt
     from deepprompt.wire.request import Request  # who has one has paid for the import
 
     if isinstance(value, Request):
         return value.body
-    raise MessageError(f"cannot store {_kind(value)}: a snapshot takes {ACCEPTED}")
+    way = way_to_prompt(value)
+    raise MessageError(f"cannot store {_kind(value)}: a snapshot takes {ACCEPTED}" + (f"; {way}" if way else ""))
 
 
 def _write(value: object, path: str, lines: list[str]) -> None:

@@ -84,12 +84,17 @@ def read_outline(
 
 def not_a_prompt(value: object) -> str:
     """Return the end of a sentence: what was given in place of a prompt, and how to get from it to one."""
-    way = "call it" if callable(value) else "await it" if hasattr(value, "__await__") else ""
-    if hasattr(value, "compose"):
-        way = "its compose() returns a Prompt"
-    elif isinstance(getattr(value, "prompt", None), Prompt):
-        way = "its attribute prompt is a Prompt"
+    way = way_to_prompt(value)
     return f"not {type(value).__name__}" + (f"; {way}" if way else "")
+
+
+def way_to_prompt(value: object) -> str:
+    """Return how to get from a value to the prompt that it leads to, "" where it leads to none."""
+    if hasattr(value, "compose"):
+        return "its compose() returns a Prompt"
+    if isinstance(getattr(value, "prompt", None), Prompt):
+        return "its attribute prompt is a Prompt"
+    return "call it" if callable(value) else "await it" if hasattr(value, "__await__") else ""
 
 
 def read_prompt(prompt: Prompt | str, tools: Iterable[Mapping[str, object]] | None, notes: list[Note]) -> Outline:
