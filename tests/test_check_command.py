@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,21 @@ def test_a_function_that_cannot_be_called(tmp_path: Path, capsys: Capture) -> No
     said = run(capsys, "check", "--cwd", folder, code=1)
     assert said.count("nowhere:prompt: ") == 3
     assert said.endswith("\nFAILED: lint, lock, perturb\n")
+
+
+def test_one_that_fails_hides_no_other(tmp_path: Path, capsys: Capture) -> None:
+    """What is wrong with the other prompts is found all the same, by each check."""
+    folder = project(tmp_path, '[tool.deepprompt.prompts]\nmain = "app:prompt"\n')
+    run(capsys, "lock", "--cwd", folder)
+    both = '[tool.deepprompt.prompts]\nbad = "nowhere:prompt"\nmain = "app:dated"\n'
+    (folder / "pyproject.toml").write_text(both)
+    said = run(capsys, "check", "--cwd", folder, code=1)
+    assert said.count("nowhere:prompt: ") == 3
+    assert " DP101 " in said
+    assert "\nmain: " in said.partition("== lock")[2]
+    assert re.search(r"app:dated: the static prefix \(\d+ bytes\) moved in ", said)
+    report = json.loads(run(capsys, "check", "--cwd", folder, "--json", code=1))
+    assert [list(check["errors"]) for check in report["checks"].values()] == [["bad"]] * 3
 
 
 def test_nothing_to_check(tmp_path: Path, capsys: Capture) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from deepprompt.checks.lock import compare_locks
-from deepprompt.checks.perturb import perturb
+from deepprompt.checks.perturb import Stability, perturb
 from deepprompt.commands import lint as lint_command
 from deepprompt.commands import lock as lock_command
 from deepprompt.commands import perturb as perturb_command
@@ -17,6 +18,8 @@ from deepprompt.commands.options import given, working_folder
 from deepprompt.commands.output import write, write_json
 from deepprompt.commands.settings import FILE, Settings, read_settings
 from deepprompt.errors import DeepPromptError
+
+_Made = TypeVar("_Made")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -81,41 +84,61 @@ def _checked(name: str, settings: Settings, folder: str) -> _Result:
         return _Result(name, False, [str(error)], {"error": str(error)})
 
 
+def _each(targets: Iterable[tuple[str, str]], make: Callable[[str, str], _Made]) -> tuple[list[_Made], dict[str, str]]:
+    """Return what is made of each target, and by name what kept it from being made: one hides none of the others."""
+    made, failed = [], {}
+    for name, target in targets:
+        try:
+            made.append(make(name, target))
+        except DeepPromptError as error:
+            failed[name] = str(error)
+    return made, failed
+
+
+def _result(name: str, passed: bool, failed: dict[str, str], lines: Iterable[str], found: dict[str, object]) -> _Result:
+    errors: dict[str, object] = {"errors": failed} if failed else {}
+    return _Result(name, passed and not failed, [*failed.values(), *lines], found | errors)
+
+
 def _lint(settings: Settings, folder: str) -> _Result:
-    subjects = [
-        subject
-        for name, target in lint_command.targets_of(settings)
-        for subject in lint_command.load_subjects(name, target, folder, settings)
-    ]
+    loaded, failed = _each(
+        lint_command.targets_of(settings),
+        lambda name, target: list(lint_command.load_subjects(name, target, folder, settings)),
+    )
+    subjects = [subject for one in loaded for subject in one]
     found = lint_command.find_all(subjects, settings)
     passed = all(finding.excused for finding in found)
-    return _Result("lint", passed, list(lint_command.described(found, subjects)), lint_command.report(found, subjects))
+    lines = lint_command.described(found, subjects) if subjects else ()
+    return _result("lint", passed, failed, lines, lint_command.report(found, subjects))
 
 
 def _lock(settings: Settings, folder: str) -> _Result:
-    made = lock_command.lock_all(settings, folder)
-    drifts = compare_locks(lock_command.locked(settings, folder), made)
-    lines = list(lock_command.review(drifts, settings, made))
-    return _Result("lock", not drifts, lines, lock_command.report(drifts, settings))
+    made, failed = _each(
+        settings.prompts.items(), lambda name, target: lock_command.lock_one(name, target, settings, folder)
+    )
+    if failed and not made:
+        return _result("lock", False, failed, (), {})
+    before = [prompt for prompt in lock_command.locked(settings, folder) if prompt.name not in failed]
+    drifts = compare_locks(before, made)
+    lines = lock_command.review(drifts, settings, made)
+    return _result("lock", not drifts, failed, lines, lock_command.report(drifts, settings))
 
 
 def _perturb(settings: Settings, folder: str) -> _Result:
-    results = []
-    for name, target in settings.prompts.items():
+    def perturbed(name: str, target: str) -> Stability | None:
         function = target_function(target, folder)
-        if function is not None and name not in settings.fixed:
-            results.append(
-                perturb(
-                    function,
-                    folder=folder,
-                    boundary=settings.boundary,
-                    skip=settings.skip,
-                    timeout=settings.timeout,
-                )
-            )
-    lines = [line for result in results for line in result.report().split("\n")] or ["no function to call"]
+        if function is None or name in settings.fixed:
+            return None
+        return perturb(
+            function, folder=folder, boundary=settings.boundary, skip=settings.skip, timeout=settings.timeout
+        )
+
+    made, failed = _each(settings.prompts.items(), perturbed)
+    results = [result for result in made if result is not None]
+    lines = [line for result in results for line in result.report().split("\n")]
     found: dict[str, object] = {"prompts": [perturb_command.as_json(result) for result in results]}
-    return _Result("perturb", all(result.stable for result in results), lines, found)
+    stable = all(result.stable for result in results)
+    return _result("perturb", stable, failed, lines or ([] if failed else ["no function to call"]), found)
 
 
 _CHECKS: dict[str, Callable[[Settings, str], _Result]] = {"lint": _lint, "lock": _lock, "perturb": _perturb}

@@ -107,14 +107,16 @@ def _existing(path: str, settings: Settings) -> list[LockedPrompt]:
 
 def lock_all(settings: Settings, folder: str) -> list[LockedPrompt]:
     """Return every prompt of a project as it is now."""
-    prompts = []
-    for name, target in settings.prompts.items():
-        value = read_target(target, folder, settings.timeout)
-        try:
-            prompts.append(lock_prompt(name, target, value, folder=folder, boundary=settings.boundary))
-        except MessageError as error:
-            raise MessageError(f"{name}: {error}") from None
-    return prompts
+    return [lock_one(name, target, settings, folder) for name, target in settings.prompts.items()]
+
+
+def lock_one(name: str, target: str, settings: Settings, folder: str) -> LockedPrompt:
+    """Return a prompt of a project as it is now."""
+    value = read_target(target, folder, settings.timeout)
+    try:
+        return lock_prompt(name, target, value, folder=folder, boundary=settings.boundary)
+    except MessageError as error:
+        raise MessageError(f"{name}: {error}") from None
 
 
 def locked(settings: Settings, folder: str) -> list[LockedPrompt]:
