@@ -18,6 +18,7 @@ from deepprompt.checks.blame import KINDS
 from deepprompt.cli import main
 
 CaptureBytes = pytest.CaptureFixture[bytes]
+TAKEN = "a prompt is a file, a function as module:function, or 'build' with its options"
 
 FREE = "0.1 x for a read; --provider NAME counts by its own"
 
@@ -331,7 +332,7 @@ class TestFiles:
     ) -> None:
         """A file has to be there, and not without bounds."""
         (path,) = stored(tmp_path, a="One.")
-        assert failure(capsysbinary, path, tmp_path / "b") == f"{tmp_path}/b: No such file or directory"
+        assert failure(capsysbinary, path, tmp_path / "b") == f"{tmp_path}/b: no such file; {TAKEN}"
         monkeypatch.setattr("deepprompt.commands.options._OWN_FILE_LIMIT", 3)
         assert failure(capsysbinary, path, path) == f"{path}: larger than 3 bytes"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +16,7 @@ from deepprompt import Session, SystemPromptBuilder, Usage
 from deepprompt.cli import main
 
 CaptureBytes = pytest.CaptureFixture[bytes]
+TAKEN = "a prompt is a file, a function as module:function, or 'build' with its options"
 
 PLAIN = SystemPromptBuilder("Be brief.\n", append="And kind.").compose()
 
@@ -188,7 +188,7 @@ def test_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_color
 
 def test_errors(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     """What is no prompt is one line."""
-    assert failure(capsysbinary, tmp_path / "none") == f"{tmp_path / 'none'}: {os.strerror(2)}"
+    assert failure(capsysbinary, tmp_path / "none") == f"{tmp_path / 'none'}: no such file; {TAKEN}"
     (tmp_path / "empty").write_text("")
     assert failure(capsysbinary, tmp_path / "empty") == f"{tmp_path / 'empty'}: is empty"
 
@@ -201,3 +201,15 @@ def test_what_a_function_makes(
     monkeypatch.chdir(tmp_path)
     assert main(["explain", "app:prompt"]) == 0
     assert "whole" in capsys.readouterr().out
+
+
+def test_another_folder(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+    """Files and functions are those of the folder that --cwd names; Python source is no prompt."""
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away/app.py").write_text("def prompt():\n    return 'You are careful.'\n")
+    (tmp_path / "away/rules.md").write_text("Be brief.\n")
+    for target, size in (("app:prompt", 16), ("rules.md", 10)):
+        assert main(["explain", target, "--cwd", str(tmp_path / "away"), "--json"]) == 0
+        assert json.loads(capsysbinary.readouterr().out)["bytes"] == size
+    source = f"{tmp_path}/away/app.py"
+    assert failure(capsysbinary, source) == f"{source}: Python source is no prompt; name the function, as {source}:function"

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=given,
         default=os.curdir,
-        help="the folder, where no PROMPT is given (default: the current one)",
+        help="the project's folder (default: the current one)",
     )
     counting.add_options(parser)
     parser.add_argument("--json", action="store_true", help="the same as JSON, with whole hashes")
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the parts, what lies between them, and the whole."""
     if options.prompt:
-        segments = load_request(options.prompt)
+        segments = load_request(options.prompt, working_folder(options))
         found = explain(segments, counting.counter(options, counting.model_of(segments)))
     else:
         found = explain(built(["--cwd", working_folder(options)]), counting.counter(options))

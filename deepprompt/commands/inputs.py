@@ -28,16 +28,17 @@ _BOM = "\ufeff"
 _LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
 
 
-def load_request(target: str) -> list[Segment]:
+def load_request(target: str, folder: str = os.curdir) -> list[Segment]:
     """Return the segments of the prompt or request in a file, or of what a function makes."""
-    if (function := target_function(target, os.curdir)) is not None:
-        return read_request(call_function(function, _now(os.curdir), TIMEOUT))
-    return parse_request(read_text(target), name_of(target))
+    return _segments(read_target(target, folder, TIMEOUT), name_of(target))
 
 
 def parse_request(text: str, name: str) -> list[Segment]:
     """Return the segments of the prompt or request in a text."""
-    value = parse_input(text, name)
+    return _segments(parse_input(text, name), name)
+
+
+def _segments(value: object, name: str) -> list[Segment]:
     try:
         return read_request(value)
     except MessageError as error:
@@ -66,10 +67,10 @@ def name_of(path: str) -> str:
     return "standard input" if path == "-" else path
 
 
-def read_text(path: str) -> str:
+def read_text(path: str, folder: str = os.curdir) -> str:
     """Return a file's text, byte for byte: no line end and no byte order mark is a matter of taste here."""
     name = name_of(path)
-    data = own_bytes(path, name)
+    data = own_bytes(path if path == "-" else os.path.join(folder, path), name)
     if not data:
         raise SourceError(f"{name}: is empty")
     try:
@@ -83,14 +84,13 @@ def read_target(target: str, folder: str, timeout: float) -> object:
     function = target_function(target, folder)
     if function is not None:
         return call_function(function, _now(folder), timeout)
-    path = target if target == "-" else os.path.join(folder, target)
-    if target != "-" and not os.path.exists(path):
+    if target != "-" and not os.path.exists(os.path.join(folder, target)):
         raise SourceError(
             f"{target}: no such file; a prompt is a file, a function as module:function, or 'build' with its options"
         )
     if target.endswith(".py"):
         raise SourceError(f"{target}: Python source is no prompt; name the function, as {target}:function")
-    return parse_input(read_text(path), name_of(target))
+    return parse_input(read_text(target, folder), name_of(target))
 
 
 def _now(folder: str) -> Surroundings:

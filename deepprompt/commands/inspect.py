@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=given,
         default=os.curdir,
-        help="the folder, where neither A nor B is given (default: the current one)",
+        help="the project's folder (default: the current one)",
     )
     parser.add_argument(
         "--provider", type=given, metavar="NAME", help="whose cache a session goes through (default: by its model)"
@@ -82,18 +82,19 @@ def _view(options: argparse.Namespace) -> View:
     from deepprompt.checks.explain import explain
     from deepprompt.inspector.views import prompt_view
 
+    folder = working_folder(options)
     if not options.old:
-        prompt = built(["--cwd", working_folder(options)])
-        title = f"the prompt of {os.path.basename(working_folder(options)) or os.sep}"
+        prompt = built(["--cwd", folder])
+        title = f"the prompt of {os.path.basename(folder) or os.sep}"
         return prompt_view(explain(prompt, counting.counter(options)), title, prompt.notes)
     name = name_of(options.old)
     if options.new:
         if options.kind == "session":
             options.usage_error("--as session shows one conversation: give A alone")
-        return _difference(options, load_request(options.old), name)
-    if target_function(options.old, os.curdir) is not None:
-        return _prompt(options, load_request(options.old), name)
-    text = read_text(options.old)
+        return _difference(options, load_request(options.old, folder), load_request(options.new, folder))
+    if target_function(options.old, folder) is not None:
+        return _prompt(options, load_request(options.old, folder), name)
+    text = read_text(options.old, folder)
     wanted = options.kind == "session" or bool(options.provider)  # only a session goes through somebody's cache
     if options.kind != "prompt" and (wanted or _is_conversation(text)):
         from deepprompt.commands.inspect_session import view_session
@@ -110,17 +111,16 @@ def _prompt(options: argparse.Namespace, segments: list[Segment], name: str) -> 
     return prompt_view(explain(segments, counter), name)
 
 
-def _difference(options: argparse.Namespace, old: list[Segment], name: str) -> View:
+def _difference(options: argparse.Namespace, old: list[Segment], new: list[Segment]) -> View:
     from deepprompt.checks.blame import blame, total_tokens
     from deepprompt.checks.explain import explain
     from deepprompt.inspector.views import difference_view
 
-    other = name_of(options.new)
-    new = load_request(options.new)
+    names = name_of(options.old), name_of(options.new)
     counter = counting.counter(options, counting.model_of(new))
     totals = total_tokens(old), total_tokens(new)
     found = blame(list(old), list(new))
-    return difference_view(explain(old, counter), explain(new, counter), (name, other), found, totals)
+    return difference_view(explain(old, counter), explain(new, counter), names, found, totals)
 
 
 def _is_conversation(text: str) -> bool:

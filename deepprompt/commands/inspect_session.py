@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter as Tally
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,6 +18,7 @@ from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.commands import counting
 from deepprompt.commands.cache import replay_transcript
 from deepprompt.commands.inspect import compose_record
+from deepprompt.commands.options import working_folder
 from deepprompt.commands.transcript import Transcript, parse_lines, parse_transcript
 from deepprompt.errors import MessageError
 from deepprompt.inspector.timeline import Answer, timeline_view
@@ -46,7 +48,7 @@ def view_session(options: argparse.Namespace, text: str, name: str) -> View:
     labels: list[str] = []
     if _is_log(data):
         provider, rules = _rules(options, facts, "", "")
-        transcript, labels = _log(options.old, name)
+        transcript, labels = _log(options.old, working_folder(options), name)
     else:
         provider, rules = _rules(options, facts, *_sent_to(data))
         transcript = parse_transcript(text, name, provider, rules, facts)
@@ -110,12 +112,12 @@ def _is_log(data: Any) -> bool:
     return any(isinstance(record, dict) and "assembled_prompt_hash" in record for record in records)
 
 
-def _log(path: str, name: str) -> tuple[Transcript, list[str]]:
+def _log(path: str, folder: str, name: str) -> tuple[Transcript, list[str]]:
     """Return the prompts of a log as requests, when each was assembled, and for which task."""
     if path == "-":
         raise MessageError("a log is read from its file, as its texts may be stored beside it; name it")
     requests, times, labels = [], [], []
-    for number, record in read_log(path).records:
+    for number, record in read_log(os.path.join(folder, path)).records:
         try:
             requests.append(read_request(compose_record(record)))
             times.append(datetime.fromisoformat(str(record.get("assembly_timestamp"))).timestamp())
