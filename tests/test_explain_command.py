@@ -212,4 +212,5 @@ def test_another_folder(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         assert main(["explain", target, "--cwd", str(tmp_path / "away"), "--json"]) == 0
         assert json.loads(capsysbinary.readouterr().out)["bytes"] == size
     source = f"{tmp_path}/away/app.py"
-    assert failure(capsysbinary, source) == f"{source}: Python source is no prompt; name the function, as {source}:function"
+    refused = f"{source}: Python source is no prompt; name the function, as {source}:function"
+    assert failure(capsysbinary, source) == refused

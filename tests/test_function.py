@@ -259,6 +259,7 @@ def test_no_such_module(target: str, message: str, project: Path) -> None:
 WRITE = "write module:function or path/to/file.py:function"
 TARGETS = {
     "prompts.make": "a colon stands before the function: prompts:make",
+    "rules.md": "a file moves with nothing; write module:function or path/to/file.py:function",
     "prompts::make": "as pytest writes it; with one colon it is prompts:make",
     "tests/prompts.py::make": "as pytest writes it; with one colon it is tests/prompts.py:make",
     "prompts:make()": "it is called without arguments, so leave the parentheses away: prompts:make",

@@ -25,6 +25,7 @@ from deepprompt.prompt import Pace, Part, Prompt
 
 _STAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stage.py")
 _NAMED = re.compile(r"(?P<module>[\w.]+|.+\.py):(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
+_TEXT = re.compile(r"\.(?:md|txt|jsonl?|toml|ya?ml|html?)$", re.IGNORECASE)
 _WRITE = "write module:function or path/to/file.py:function"
 _SHOWN_SAID, _MOST_SAID = 2_000, 1 << 27
 _GLANCE = 0.02  # how often, at the least, a wait looks up
@@ -107,8 +108,10 @@ def _advice(target: str) -> str:
         (re.sub(r"^(.*[/\\][^:]*):", r"\1.py:", target), "a path needs the file's whole name: {}"),
         (re.sub(r"^([\w.]+)\.(\w+)$", r"\1:\2", target), "a colon stands before the function: {}"),
     ):
-        if wrong != target and is_function(wrong) and not wrong.endswith(":py"):
+        if wrong != target and is_function(wrong) and not wrong.endswith(":py") and not _TEXT.search(target):
             return right.format(wrong)
+    if _TEXT.search(target):
+        return f"a file moves with nothing; {_WRITE}"
     if target.rstrip(":").endswith(".py"):
         return f"which function of the file? {target.rstrip(':')}:function"
     return _WRITE
