@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from deepprompt.arguments import expect
 from deepprompt.errors import AuditError, PromptAssemblyError
 from deepprompt.prompt import sha256_hex
 from deepprompt.sources.files import reason_of
@@ -72,6 +73,8 @@ class AuditLog:
 
     def append(self, assembled: AssembledPrompt) -> None:
         """Add a record, whole or not at all."""
+        takes = "the AssembledPrompt itself, as PromptAssembler.assemble() returns it"
+        expect(assembled, AssembledPrompt, "AuditLog.append: assembled", takes, AuditError)
         record = record_of(assembled)
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)

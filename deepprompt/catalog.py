@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from deepprompt.errors import AssetError, FileRefusedError, UnknownPartError
 from deepprompt.prompt import BOUNDARY_PART, Pace, Part
-from deepprompt.sources.files import read_below
+from deepprompt.sources.files import path_text, read_below
 
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would take longer than reading all parts
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Catalog:
         self.label = label
         self._read = read
         self._manifest: dict[str, tuple[str, int]] | None = None
+        self._is_bundled = paths is None
         self._paths = sorted(paths or ())
         self._texts: dict[str, str] = {}  # what was read and checked once
         self._tables: dict[str, list[Row]] = {}
@@ -79,8 +80,9 @@ class Catalog:
         """Return the versions of a family, oldest first."""
         found = {path.split("/")[1] for path in self._paths if path.count("/") >= 2 and path.startswith(f"{family}/")}
         if not found:
+            none = "none; parts are laid out as FAMILY/VERSION/PART.md"
             raise UnknownPartError(
-                f"{self.label} has no family {family!r}; there are: {', '.join(self.families()) or 'none'}"
+                f"{self.label} has no family {family!r}; there are: {', '.join(self.families()) or none}"
             )
         try:
             return sorted(sorted(found), key=_version_key)
@@ -95,6 +97,10 @@ class Catalog:
         A family alone, or a specifier that several versions meet, means the newest of them; a pre-release only
         where it is asked for or nothing else meets.
         """
+        if not isinstance(ask, str):
+            from deepprompt.arguments import wrong
+
+            raise wrong("Catalog: ask", "FAMILY, FAMILY@VERSION or FAMILY~=VERSION", ask, error=UnknownPartError)
         family, _, exact = ask.partition("@")
         if exact and self._has_version(family, exact):  # what most ask for needs no pattern
             return family, exact
@@ -173,16 +179,24 @@ class Catalog:
     def parts(self, ask: str, condition: str = "always") -> tuple[Part, ...]:
         """Return the parts of a version whose condition is the given one, in the order of its table."""
         family, version = self.resolve(ask)
-        return tuple(
+        rows = self.table(family, version)
+        parts = tuple(
             Part(
                 row.part,
                 self.text(family, version, row.part),
                 row.pace,
                 self.origin(family, version, row.part),
             )
-            for row in self.table(family, version)
+            for row in rows
             if row.condition == condition
         )
+        if not parts and condition != "always":
+            known = list(dict.fromkeys(["always", *[row.condition for row in rows]]))
+            raise UnknownPartError(
+                f"{self.label}: no part of {family}/{version} has the condition {condition!r}; "
+                f"{did_you_mean(str(condition), known)}"
+            )
+        return parts
 
     def origin(self, family: str, version: str, part: str) -> str:
         """Return what a part's origin says of a part of this catalogue."""
@@ -203,7 +217,9 @@ class Catalog:
         try:
             return self._read(path)
         except (OSError, FileRefusedError) as error:
-            raise AssetError(f"{self.label}: {path} cannot be read ({error}); is the installation complete?") from None
+            own = "; restore it, or release a new version" if self._manifest is not None else ""
+            advice = "; is the installation complete?" if self._is_bundled else own
+            raise AssetError(f"{self.label}: {path} cannot be read ({error}){advice}") from None
 
     def _decoded(self, path: str, data: bytes) -> str:
         try:
@@ -213,10 +229,12 @@ class Catalog:
 
     def _nearby(self, path: str) -> str:
         """Say what there is on the way to a path that there is not."""
-        family, version, _ = path.split("/", 2)
-        folder = f"{family}/{version}/"
-        if names := [other.removeprefix(folder) for other in self._paths if other.startswith(folder)]:
-            return f"{folder} has: {', '.join(close_matches(path.removeprefix(folder), names))}"
+        family, version, name = path.split("/", 2)
+        if name == PRESET and (parts := self.names(family, version)):
+            such_as = f"{parts[0]} release always"
+            return f"that table has the order of the parts, one a line: PART PACE CONDITION, such as {such_as!r}"
+        if names := self.files(family, version):
+            return did_you_mean(name, names, f"{family}/{version}/ has")
         if family in self.families():
             return f"versions of {family}: {', '.join(self.versions(family))}"
         return f"families: {', '.join(self.families()) or 'none'}"
@@ -240,7 +258,7 @@ def bundled() -> Catalog:
 
 def from_folder(folder: str | os.PathLike[str]) -> Catalog:
     """Return the catalogue in a folder laid out like `deepprompt/assets`."""
-    root = os.fspath(folder)
+    root = path_text(folder, "from_folder", error=AssetError)
     if not os.path.isdir(root):
         raise AssetError(f"no folder of parts at {root!r}")
     paths = []
@@ -262,6 +280,9 @@ def from_package(package: str, folder: str = "assets") -> Catalog:
     """Return the catalogue in a folder of an installed package."""
     from importlib_resources import files
 
+    from deepprompt.arguments import expect
+
+    expect(package, str, "from_package", "the name of an installed package", AssetError)
     try:
         root = files(package).joinpath(folder)
     except (ModuleNotFoundError, ValueError) as error:
@@ -283,16 +304,23 @@ def from_package(package: str, folder: str = "assets") -> Catalog:
     return Catalog(package, lambda path: root.joinpath(*path.split("/")).read_bytes(), paths)
 
 
-def close_matches(name: str, names: list[str]) -> list[str]:
-    """Return what somebody may have meant: the nearest names; where none is near, all, or the first of many."""
-    if len(names) <= 8:
-        return names
+def did_you_mean(name: str, names: list[str], otherwise: str = "there are") -> str:
+    """Return the end of a message on a name that there is not: the nearest of many, or else what there is."""
+    near = _nearest(name, names) if len(names) > 8 else []
+    if near:
+        *others, last = near
+        return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+    listed = names if len(names) <= 20 else [*names[:8], f"and {len(names) - 8} more"]
+    return f"{otherwise}: {', '.join(listed) or 'none'}"
+
+
+def _nearest(name: str, names: list[str]) -> list[str]:
+    """Return the names that are like one, by their last component whatever its case, nearest first, five at most."""
     from difflib import SequenceMatcher
 
     wanted = name.rpartition("/")[2].casefold()
     likeness = {other: SequenceMatcher(None, wanted, other.rpartition("/")[2].casefold()).ratio() for other in names}
-    near = sorted((other for other in names if likeness[other] >= 0.6), key=lambda other: -likeness[other])
-    return near[:5] or (names if len(names) <= 20 else [*names[:8], f"and {len(names) - 8} more"])
+    return sorted((other for other in names if likeness[other] >= 0.6), key=lambda other: -likeness[other])[:5]
 
 
 def parse_manifest(text: str, label: str) -> dict[str, tuple[str, int]]:

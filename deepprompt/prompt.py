@@ -7,12 +7,14 @@ Nothing here reads a file, a clock or the environment, and nothing here knows wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
 from deepprompt.errors import PaceError
+
+_SUCH_AS = "parts, such as Part('base', text, Pace.RELEASE, origin)"
 
 BOUNDARY_PART = "boundary"
 """The name of the part that, where a prompt has one, cuts it into static prefix and dynamic suffix."""
@@ -78,19 +80,13 @@ class Prompt:
 
     def __post_init__(self) -> None:
         """Take any iterables, and hold the parts to their order."""
-        object.__setattr__(self, "parts", tuple(self.parts))
+        object.__setattr__(self, "parts", parts_of(self.parts, "Prompt: parts", _SUCH_AS))
         object.__setattr__(self, "tools", tuple(self.tools))
         object.__setattr__(self, "messages", tuple(self.messages))
-        early = _fast_before_slow(self.parts)
         notes = tuple(self.notes)
-        if early and not self.fixed_order:
-            fast, slow = early[0]
-            raise PaceError(
-                f"part {fast.name!r} (pace {fast.pace.name}) stands before part {slow.name!r} "
-                f"(pace {slow.pace.name}); put slow parts first, or every change of {fast.name!r} "
-                f"costs the cache of {slow.name!r}"
-            )
-        for fast, slow in early:
+        if not self.fixed_order:
+            hold_to_order(self.parts)
+        for fast, slow in _fast_before_slow(self.parts) if self.fixed_order else ():
             detail = f"{fast.pace.name} text here makes {slow.name!r} ({slow.pace.name}) change as often"
             note = Note("pace", fast.name, detail)
             if note not in notes:  # a copy made by dataclasses.replace carries it already
@@ -163,7 +159,43 @@ def sha256_hex(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _fast_before_slow(parts: tuple[Part, ...]) -> list[tuple[Part, Part]]:
+def parts_of(given: Iterable[Part], what: str, takes: str) -> tuple[Part, ...]:
+    """Return parts as a tuple; anything else is refused by saying what `what`, a function's argument, takes."""
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        from deepprompt.arguments import wrong
+
+        raise wrong(what, takes, given)
+    parts = tuple(given)
+    for part in parts:
+        try:
+            usable = isinstance(part.pace, Pace) and isinstance(part.text, str)
+        except AttributeError:
+            usable = False
+        if not usable:
+            _refuse(part, what, takes)
+    return parts
+
+
+def _refuse(part: object, what: str, takes: str) -> None:
+    from deepprompt.arguments import expect, wrong
+
+    if not isinstance(part, Part):
+        raise wrong(what, takes, part, " in it")
+    expect(part.pace, Pace, f"Part {part.name!r}: pace", "a Pace, such as Pace.PROJECT")
+    expect(part.text, str, f"Part {part.name!r}: text", "text")
+
+
+def hold_to_order(parts: Sequence[Part]) -> None:
+    """Raise if a part stands before one that is slower."""
+    for fast, slow in _fast_before_slow(parts):
+        raise PaceError(
+            f"part {fast.name!r} (pace {fast.pace.name}) stands before part {slow.name!r} "
+            f"(pace {slow.pace.name}); put slow parts first, or every change of {fast.name!r} "
+            f"costs the cache of {slow.name!r}"
+        )
+
+
+def _fast_before_slow(parts: Sequence[Part]) -> list[tuple[Part, Part]]:
     """Each part that is faster than a later one, with the slowest later one."""
     pairs: list[tuple[Part, Part]] = []
     slowest: Part | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from deepprompt.arguments import expect
 from deepprompt.errors import ToolError
 from deepprompt.prompt import sha256_hex
 from deepprompt.sources.text import scrub
@@ -24,6 +25,7 @@ class Fingerprint:
 
 def fingerprint(system: str, tools: Iterable[Mapping[str, object]] | None = None) -> Fingerprint:
     """Return the fingerprint of a prefix. The order of tools and of their keys does not change it."""
+    expect(system, str, "fingerprint: system", "text, such as prompt.text", ToolError)
     system_hash = sha256_hex(scrub(system, "system", []))
     tools_hash = sha256_hex(canonical_tools(tools or ()))
     return Fingerprint(system_hash, tools_hash, sha256_hex(f"{system_hash}:{tools_hash}"))

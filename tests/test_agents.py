@@ -244,21 +244,21 @@ class TestAgents:
     @pytest.mark.parametrize(
         ("name", "near"),
         [
-            ("explor", "explore"),
-            ("Explore", "explore"),
-            ("security-review", "security_review"),
-            ("review", "review_pr"),
-            ("nobody", ", ".join(AGENTS)),
-            ("", ", ".join(AGENTS)),
-            ("agents/explore", "explore"),
-            ("../main", ", ".join(AGENTS)),
+            ("explor", "did you mean explore?"),
+            ("Explore", "did you mean explore?"),
+            ("security-review", "did you mean security_review?"),
+            ("review", "did you mean review_pr?"),
+            ("nobody", f"there are: {', '.join(AGENTS)}"),
+            ("", f"there are: {', '.join(AGENTS)}"),
+            ("agents/explore", "did you mean explore?"),
+            ("../main", f"there are: {', '.join(AGENTS)}"),
         ],
     )
     def test_unknown(self, name: str, near: str) -> None:
-        """An agent that there is not is an error that lists the nearest, or where none is near, all."""
+        """An agent that there is not is an error that asks for the nearest, or where none is near, lists all."""
         with pytest.raises(UnknownPartError) as caught:
             agent_prompt(name)
-        assert str(caught.value) == f"no agent named {name!r}; there are: {near}"
+        assert str(caught.value) == f"no agent named {name!r}; {near}"
 
 
 class TestReminders:
@@ -339,16 +339,16 @@ class TestReminders:
     @pytest.mark.parametrize(
         ("name", "near"),
         [
-            ("date_change", "date_changed, todo_list_changed"),
-            ("token-usage", "token_usage"),
-            ("zzz", ", ".join([*list(REMINDERS)[:8], f"and {len(REMINDERS) - 8} more"])),
+            ("date_change", "did you mean date_changed or todo_list_changed?"),
+            ("token-usage", "did you mean token_usage?"),
+            ("zzz", f"there are: {', '.join([*list(REMINDERS)[:8], f'and {len(REMINDERS) - 8} more'])}"),
         ],
     )
     def test_unknown(self, name: str, near: str) -> None:
-        """A reminder that there is not is an error that lists the nearest, or where none is near, the first."""
+        """A reminder that there is not is an error that asks for the nearest, or lists the first where none is near."""
         with pytest.raises(UnknownPartError) as caught:
             reminder(name)
-        assert str(caught.value) == f"no reminder named {name!r}; there are: {near}"
+        assert str(caught.value) == f"no reminder named {name!r}; {near}"
 
     @pytest.mark.parametrize("value", FORGERIES.values(), ids=FORGERIES)
     @pytest.mark.parametrize("name", ["date_changed", "diagnostics_new"])

@@ -288,6 +288,7 @@ def test_a_context_that_can_change_is_rendered_each_time() -> None:
 
 
 FILES = "instructions takes InstructionFiles, as load_instruction_files(cwd) returns, not "
+PROJECT = "project takes a ProjectContext, such as discover_project_context(cwd).with_git(read_git(cwd)), not "
 
 
 @pytest.mark.parametrize(
@@ -296,12 +297,11 @@ FILES = "instructions takes InstructionFiles, as load_instruction_files(cwd) ret
         ({"instructions": "AGENTS.md"}, FILES + "'AGENTS.md'"),
         ({"instructions": ["AGENTS.md"]}, FILES + "'AGENTS.md' in it"),
         ({"instructions": None}, FILES + "None"),
-        ({"project": "/tmp"}, "project takes a ProjectContext, as discover_project_context(cwd) returns, not '/tmp'"),
-        ({"project": PurePath("/tmp")}, "project takes a ProjectContext, as discover_project_context(cwd) returns, not "
-         f"{PurePath('/tmp')!r}"),
+        ({"project": "/tmp"}, PROJECT + "'/tmp'"),
+        ({"project": PurePath("/tmp")}, PROJECT + f"{PurePath('/tmp')!r}"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_path_in_place_of_what_was_read_from_it(wrong: dict[str, Any], message: str) -> None:
     """A path where files or a context belong is refused at once, with the call that returns them."""
     with pytest.raises(SourceError) as caught:

@@ -23,7 +23,7 @@ from deepprompt.catalog import (
     Catalog,
     Row,
     bundled,
-    close_matches,
+    did_you_mean,
     from_folder,
     from_package,
     manifest_text,
@@ -101,9 +101,17 @@ class TestBundled:
         )
 
     def test_parts_by_condition(self) -> None:
-        """Parts of another condition are had by naming it, and an unknown condition has none."""
+        """Parts of another condition are had by naming it; one that no row has is an error that lists them."""
         assert [part.name for part in bundled().parts("base", condition="skills")] == ["skills_help"]
-        assert bundled().parts("base", condition="never") == ()
+        with pytest.raises(UnknownPartError) as caught:
+            bundled().parts("base", condition="skill")
+        said = "no part of base/1.0.0 has the condition 'skill'; there are: always, skills"
+        assert str(caught.value) == f"deepprompt: {said}"
+
+    def test_always_is_a_condition_of_every_table(self, tmp_path: Path) -> None:
+        """Where no part is always in the prompt, there are none to be had, and that is no mistake."""
+        lay_out(tmp_path, {f"f/1/{PRESET}": "one release chat\n", "f/1/one.md": "1"})
+        assert from_folder(tmp_path).parts("f") == ()
 
     def test_manifest_lists_every_file(self) -> None:
         """The manifest is that of the files on disk, sorted, with none missing and none too many."""
@@ -210,7 +218,7 @@ class TestVerified:
         with pytest.raises(AssetError) as caught:
             from_folder(copy).parts("base")
         assert str(caught.value) == (
-            f"{copy}: {IDENTITY} cannot be read (there is no such file); is the installation complete?"
+            f"{copy}: {IDENTITY} cannot be read (there is no such file); restore it, or release a new version"
         )
 
     def test_replaced_by_a_folder(self, copy: Path) -> None:
@@ -333,11 +341,14 @@ class TestTable:
         assert str(caught.value) == f"{tmp_path}: f/1/preset.table: not UTF-8 at byte 24"
 
     def test_missing(self, tmp_path: Path) -> None:
-        """A version without a table is an error that lists the files it has."""
+        """A version without a table is an error that says what the table is for, and how it starts."""
         lay_out(tmp_path, {"f/1/one.md": "1", "f/1/two.md": "2"})
         with pytest.raises(UnknownPartError) as caught:
             from_folder(tmp_path).parts("f@1")
-        assert str(caught.value) == f"{tmp_path} has no f/1/preset.table; f/1/ has: one.md, two.md"
+        assert str(caught.value) == (
+            f"{tmp_path} has no f/1/preset.table; that table has the order of the parts, one a line: "
+            "PART PACE CONDITION, such as 'one release always'"
+        )
 
     @pytest.mark.parametrize("name", ["gone", "../../../secret", "/etc/hostname"])
     def test_names_no_part(self, tmp_path: Path, name: str) -> None:
@@ -426,10 +437,12 @@ class TestResolve:
         assert str(caught.value) == f"{tmp_path} has no family {family!r}; there are: base"
 
     def test_no_family_at_all(self, tmp_path: Path) -> None:
-        """In an empty folder the error says that there are none."""
+        """In a folder without families the error says how one is laid out."""
         with pytest.raises(UnknownPartError) as caught:
             from_folder(tmp_path).versions("base")
-        assert str(caught.value) == f"{tmp_path} has no family 'base'; there are: none"
+        assert str(caught.value) == (
+            f"{tmp_path} has no family 'base'; there are: none; parts are laid out as FAMILY/VERSION/PART.md"
+        )
 
     def test_every_listed_family_can_be_asked_for(self, tmp_path: Path) -> None:
         """Whatever `families` lists can be resolved by its name."""
@@ -578,9 +591,7 @@ class TestFolder:
         (parts / "base/1.0/one.md").symlink_to(target)
         with pytest.raises(AssetError) as caught:
             from_folder(parts).parts("base")
-        assert str(caught.value) == (
-            f"{parts}: base/1.0/one.md cannot be read (leads out of its root); is the installation complete?"
-        )
+        assert str(caught.value) == f"{parts}: base/1.0/one.md cannot be read (leads out of its root)"
 
     def test_link_within(self, tmp_path: Path) -> None:
         """A part that is a link to another part of the folder is read."""
@@ -642,7 +653,9 @@ class TestPackage:
         lay_out(site, {"parts_of_d/__init__.py": ""})
         shutil.copytree(ASSETS, site / "parts_of_d" / "assets")
         (site / "parts_of_d" / "assets" / IDENTITY).unlink()
-        with pytest.raises(AssetError, match=r"^parts_of_d: base/1\.0\.0/identity\.md cannot be read \(.*\); is the"):
+        with pytest.raises(
+            AssetError, match=r"^parts_of_d: base/1\.0\.0/identity\.md cannot be read \(.*\); restore it, or"
+        ):
             from_package("parts_of_d").parts("base")
 
     def test_in_a_zip_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -783,7 +796,7 @@ class TestFiles:
         """In a folder of many files the error lists the nearest ones only."""
         with pytest.raises(UnknownPartError) as caught:
             bundled().text("claude_code", "2.1.37", "tools/bash")
-        message = "deepprompt has no claude_code/2.1.37/tools/bash.md; claude_code/2.1.37/ has: tools/Bash.md"
+        message = "deepprompt has no claude_code/2.1.37/tools/bash.md; did you mean tools/Bash.md"
         assert str(caught.value).startswith(message)
         assert len(str(caught.value)) < 200
 
@@ -800,7 +813,7 @@ class TestFiles:
         assert from_folder(tmp_path).table("f", "1", "other.table") == [row]
 
 
-class TestCloseMatches:
+class TestDidYouMean:
     """What somebody may have meant."""
 
     MANY: ClassVar[list[str]] = [
@@ -808,30 +821,36 @@ class TestCloseMatches:
     ]  # fmt: skip
 
     @pytest.mark.parametrize(
-        ("name", "near"),
+        ("name", "meant"),
         [
-            ("alpah", ["alpha"]),
-            ("ALPHA", ["alpha"]),
-            ("glob", ["tools/Glob", "glob", "agents/glob_all"]),
-            ("tools/glbo", ["tools/Glob", "glob"]),
-            ("beta", ["beta", "zeta"]),
+            ("alpah", "alpha"),
+            ("ALPHA", "alpha"),
+            ("glob", "tools/Glob, glob or agents/glob_all"),
+            ("tools/glbo", "tools/Glob or glob"),
+            ("beta", "beta, zeta, delta or theta"),
         ],
     )
-    def test_near(self, name: str, near: list[str]) -> None:
+    def test_near(self, name: str, meant: str) -> None:
         """The nearest names come nearest first, compared by their last component whatever its case."""
-        assert close_matches(name, self.MANY)[: len(near)] == near
+        assert did_you_mean(name, self.MANY) == f"did you mean {meant}?"
 
     @pytest.mark.parametrize("name", ["", "xxxxxxxx", "tools/"])
     def test_none_is_near(self, name: str) -> None:
         """Where none is near, all are listed."""
-        assert close_matches(name, self.MANY) == self.MANY
+        assert did_you_mean(name, self.MANY) == f"there are: {', '.join(self.MANY)}"
+
+    def test_none_of_very_many_is_near(self) -> None:
+        """Where none of very many is near, the first are listed, and how many more there are."""
+        names = [f"name{number}" for number in range(21)]
+        assert did_you_mean("x", names) == f"there are: {', '.join(names[:8])}, and 13 more"
 
     def test_few(self) -> None:
-        """Where there are few, all are listed, in their order."""
-        assert close_matches("alpha", self.MANY[:8]) == self.MANY[:8]
+        """Where there are few, all are listed, in their order, under the heading that was asked for."""
+        assert did_you_mean("alpha", self.MANY[:8]) == f"there are: {', '.join(self.MANY[:8])}"
+        assert did_you_mean("alpha", [], "known") == "known: none"
 
     def test_at_most_five(self) -> None:
-        """Of many near names the five nearest are listed."""
-        names = [f"name{number}" for number in range(20)]
-        assert close_matches("name7", names)[0] == "name7"
-        assert len(close_matches("name7", names)) == 5
+        """Of many near names the five nearest are named."""
+        said = did_you_mean("name7", [f"name{number}" for number in range(20)])
+        assert said.startswith("did you mean name7, ")
+        assert len(said.replace(" or ", ", ").split(", ")) == 5

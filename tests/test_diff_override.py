@@ -126,9 +126,9 @@ def test_no_override(own: Path, capsysbinary: CaptureBytes) -> None:
 
 
 def test_unknown_part(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
-    """A part that is not bundled is an error that lists close matches."""
+    """A part that is not bundled is an error that asks for close matches."""
     assert main(["diff", "globb", "--parts", str(tmp_path)]) == 1
-    message = b"deepprompt: no part named 'globb'; there are: claude_code/glob, claude_code/tools/Glob\n"
+    message = b"deepprompt: no part named 'globb'; did you mean claude_code/glob or claude_code/tools/Glob?\n"
     assert capsysbinary.readouterr() == (b"", message)
 
 
@@ -144,6 +144,16 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
         main(["diff", "glob"])
     assert caught.value.code == 2
     message = "a part alone is compared with its override: say where that is, with --parts DIR\n"
+    assert capsys.readouterr().err.startswith(f"deepprompt diff: error: {message}")
+
+
+def test_one_version_alone(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A version of a family in the folder, with the other forgotten, is wrong usage, and the versions are listed."""
+    lay_out(own, {"pilot/1.0.0/one.md": "", "pilot/1.1.0/one.md": ""})
+    with pytest.raises(SystemExit) as caught:
+        main(["diff", "pilot@1.0.0", "--parts", str(own)])
+    assert caught.value.code == 2
+    message = "pilot@1.0.0 is a version: name the other, NEW, to compare it with; pilot has: 1.0.0, 1.1.0\n"
     assert capsys.readouterr().err.startswith(f"deepprompt diff: error: {message}")
 
 

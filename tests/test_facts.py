@@ -153,9 +153,9 @@ WRONG_ENTRY: dict[str, tuple[Any, str]] = {
     "model of text": ({"models": ["x"]}, "models[0] needs names, a list of patterns"),
     "no rule": (
         {"models": [{"names": ["x"], "minimun": 1}]},
-        "models[0]: 'minimun' is no rule; there are: minimum",
+        "models[0]: 'minimun' is no rule; did you mean minimum?",
     ),
-    "no rule of a kind": ({"kinds": {"x": {"mark": 1}}}, "kind 'x': 'mark' is no rule; there are: marks"),
+    "no rule of a kind": ({"kinds": {"x": {"mark": 1}}}, "kind 'x': 'mark' is no rule; did you mean marks?"),
     "a rule that is none": ({"defaults": {"known": True}}, "defaults: 'known' is no rule; there are: "),
     "names in defaults": ({"defaults": {"names": ["x"]}}, "defaults: 'names' is no rule; there are: "),
     "whole number": ({"defaults": {"minimum": "512"}}, "defaults: minimum is a whole number, not '512'"),

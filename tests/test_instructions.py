@@ -141,14 +141,17 @@ def test_the_limits_and_the_whitelist_are_part_of_the_format() -> None:
     assert (FILE_LIMIT, TOTAL_LIMIT) == (4_000, 12_000)
 
 
-@pytest.mark.parametrize("name", ["gone", "file"])
-def test_a_missing_project_is_noted(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "detail"),
+    [("gone", "there is no such folder"), ("file", "it is a file; pass the folder that it lies in")],
+)
+def test_a_missing_project_is_noted(tmp_path: Path, name: str, detail: str) -> None:
     """Where the project's folder is none, its files are not just absent: a note says so, and the home's are loaded."""
     (tmp_path / "file").write_text("x")
     (tmp_path / "AGENTS.md").write_text("Be kind.")
     loaded = load_instruction_files(tmp_path / name, tmp_path)
     assert [file.content for file in loaded] == ["Be kind."]
-    assert loaded.notes[0] == Note("skipped", str(tmp_path / name), "there is no such folder")
+    assert loaded.notes[0] == Note("skipped", str(tmp_path / name), detail)
 
 
 def test_missing_files_are_nothing_to_note(tmp_path: Path) -> None:

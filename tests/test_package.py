@@ -19,11 +19,12 @@ from deepprompt.systems.variables import variables_of
 PACKAGE = Path(deepprompt.__file__).parent
 ASSETS = PACKAGE / "assets"
 
-# What each layer may know, by the first component below the package. Everything may know errors and prompt.
-GROUND = {"errors", "prompt"}
+# What each layer may know, by the first component below the package. Everything may know errors, arguments and prompt.
+GROUND = {"errors", "arguments", "prompt"}
 MAY_IMPORT = {
     "errors": set[str](),
-    "prompt": {"errors"},
+    "arguments": {"errors"},
+    "prompt": {"errors", "arguments"},
     "sources": GROUND | {"sources"},
     "catalog": GROUND | {"sources", ""},
     "tools": GROUND | {"sources"},

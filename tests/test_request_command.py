@@ -182,7 +182,7 @@ WRONG_FACTS = {
     "messages": ("[]", ': facts are {"as_of": DATE, "providers": {NAME: ...}}'),
     "misspelt": (
         '{"providers": {"openai": {"defaults": {"minimun": 1}}}}',
-        ": openai: defaults: 'minimun' is no rule; there are: minimum",
+        ": openai: defaults: 'minimun' is no rule; did you mean minimum?",
     ),
 }
 

@@ -71,10 +71,10 @@ def test_folder(ask: str, text: str, tmp_path: Path, capsysbinary: CaptureBytes)
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        ("globb", "no part named 'globb'; there are: claude_code/glob, claude_code/tools/Glob"),
-        ("tools/bash", "no part named 'tools/bash'; there are: claude_code/tools/Bash"),
-        ("base/tool@1.0.0", "no part named 'base/tool'; there are: base/tools, claude_code/todo"),
-        ("facts", "no part named 'facts'; there are: providers/facts.json"),
+        ("globb", "no part named 'globb'; did you mean claude_code/glob or claude_code/tools/Glob?"),
+        ("tools/bash", "no part named 'tools/bash'; did you mean claude_code/tools/Bash?"),
+        ("base/tool@1.0.0", "no part named 'base/tool'; did you mean base/tools or claude_code/todo?"),
+        ("facts", "no part named 'facts'; did you mean providers/facts.json?"),
         ("providers", "no part named 'providers'; there are: providers/facts.json"),
         ("tagged", "no part named 'tagged'; there are: tagged/background, tagged/storage, tagged/telegram"),
         ("providers/facts.json@1", "no version '1' of 'providers/facts.json'; providers has: 2026.11.15"),
@@ -86,7 +86,7 @@ def test_folder(ask: str, text: str, tmp_path: Path, capsysbinary: CaptureBytes)
     ],
 )  # fmt: skip
 def test_unknown(ask: str, message: str, capsysbinary: CaptureBytes) -> None:
-    """A part that there is not is an error that names it and lists close matches."""
+    """A part that there is not is an error that names it and asks for close matches."""
     assert main(["show", ask]) == 1
     assert capsysbinary.readouterr() == (b"", f"deepprompt: {message}\n".encode())
 

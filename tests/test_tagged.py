@@ -201,7 +201,7 @@ class TestTime:
 
     def test_naive(self) -> None:
         """A time without a zone is an error that says what to pass."""
-        with pytest.raises(SourceError, match=r"^now needs a time zone: pass an aware datetime"):
+        with pytest.raises(SourceError, match=r"^compose_tagged_prompt: now needs a time zone: pass an aware datetime"):
             compose(now=datetime(2031, 3, 4))
 
 

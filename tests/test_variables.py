@@ -94,7 +94,7 @@ def test_values_that_are_not_used_may_be_empty() -> None:
         pytest.param(
             "${VERSON}",
             {**{f"N{number}": "x" for number in range(9)}, "VERSION": "1"},
-            "part 'p' needs a value for VERSON; known: VERSION",
+            "part 'p' needs a value for VERSON; did you mean VERSION?",
             id="the nearest of many",
         ),
     ],

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from deepprompt.catalog import close_matches
+from deepprompt.catalog import did_you_mean
 from deepprompt.commands.options import working_folder
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note, Prompt
@@ -132,8 +132,7 @@ def _object(
     at = f"{place}." if place else ""
     for name in value:
         if name not in known:
-            near = ", ".join(close_matches(name, list(known)))
-            raise SourceError(f"{path}: {at}{name}: no such field; there are: {near}")
+            raise SourceError(f"{path}: {at}{name}: no such field; {did_you_mean(name, list(known))}")
     for name in known:
         if name in required and name not in value:
             raise SourceError(f"{path}: {at}{name}: is missing")

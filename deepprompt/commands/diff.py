@@ -52,8 +52,13 @@ def _show_override(options: argparse.Namespace) -> int:
     """Print how an override and the bundled text have each moved away from the text it was written against."""
     if not options.parts:
         options.usage_error("a part alone is compared with its override: say where that is, with --parts DIR")
-    family, version, part = find_part(bundled(), options.old)
-    overrides = Overrides(bundled(), from_folder(options.parts))
+    own = from_folder(options.parts)
+    try:
+        family, version, part = find_part(bundled(), options.old)
+    except UnknownPartError:
+        _refuse_version(options, own)
+        raise
+    overrides = Overrides(bundled(), own)
     own_version = overrides.version_of(family, version, part)
     if own_version is None:
         raise UnknownPartError(f"{options.parts} has no override of {family}/{part}")
@@ -73,6 +78,16 @@ def _show_override(options: argparse.Namespace) -> int:
     write(_unified(start, now, "written against", f"bundled {version}") or "the bundled text has not changed since\n")
     write(_unified(start, yours, "written against", "yours") or "the override changes nothing\n")
     return 0
+
+
+def _refuse_version(options: argparse.Namespace, own: Catalog) -> None:
+    """Say that a version of a family in the folder stands alone, if that is what was given."""
+    try:
+        family, _ = own.resolve(options.old)
+    except UnknownPartError:
+        return
+    there = ", ".join(own.versions(family))
+    options.usage_error(f"{options.old} is a version: name the other, NEW, to compare it with; {family} has: {there}")
 
 
 def _unified(before: str, after: str, old: str, new: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepprompt.catalog import close_matches
+from deepprompt.catalog import did_you_mean
 from deepprompt.checks.lint import Exemption, known_code
 from deepprompt.checks.moves import MOVES
 from deepprompt.checks.places import BOUNDARY
@@ -208,5 +208,4 @@ class _Table:
     def refuse_others(self) -> None:
         for key in self.values:
             if key not in self.known:
-                near = close_matches(key, self.known)
-                raise self.wrong(key, f"no such setting; there are: {', '.join(near or self.known)}")
+                raise self.wrong(key, f"no such setting; {did_you_mean(key, self.known)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from deepprompt.catalog import SUFFIX, Catalog, bundled, close_matches, from_folder
+from deepprompt.catalog import SUFFIX, Catalog, bundled, did_you_mean, from_folder
 from deepprompt.commands.options import given
 from deepprompt.commands.output import write
 from deepprompt.errors import SourceError, UnknownPartError
@@ -76,8 +76,7 @@ def _find_file(catalog: Catalog, ask: str) -> tuple[str, str, str]:
                  for part in _offered(family, catalog.files(*catalog.resolve(family)), name)]  # fmt: skip
     if name in catalog.families():
         every = [part for part in every if part.startswith(f"{name}/")]
-    near = ", ".join(close_matches(name, every)) or "none"
-    raise UnknownPartError(f"no part named {name!r}; there are: {near}")
+    raise UnknownPartError(f"no part named {name!r}; {did_you_mean(name, every)}")
 
 
 def _called(family: str, file: str) -> set[str]:

@@ -7,7 +7,7 @@ import os
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.advice import load_advice
-from deepprompt.sources.files import reason_of, shown_path
+from deepprompt.sources.files import path_text, reason_of, shown_path
 
 FILE_LIMIT = 40_000
 SEPARATOR = "\n\n---\n\n"
@@ -25,7 +25,7 @@ def load_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | N
 
 def read_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | None, notes: list[Note]) -> str:
     """Do the same, with notes on what was skipped, refused or cut."""
-    cwd = os.fspath(cwd)
+    cwd = path_text(cwd, "load_claude_md: cwd")
     if not cwd:
         raise SourceError("load_claude_md: empty cwd; pass the project's folder")
     if root is not None and not os.fspath(root):

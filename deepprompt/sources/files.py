@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from deepprompt.errors import FileRefusedError
+from deepprompt.errors import DeepPromptError, FileRefusedError, SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import drop_hidden, neutralise, scrub, to_text
@@ -66,6 +66,26 @@ def refuse_claude(path: str) -> str | None:
 
         folded = normalize("NFKC", drop_hidden(path)).casefold()
     return "CLAUDE files belong to another agent and are never loaded" if "claude" in folded else None
+
+
+def is_folder(path: str) -> bool:
+    """Whether there is a folder at a path."""
+    return os.path.isdir(path)
+
+
+def path_text(
+    path: str | os.PathLike[str],
+    what: str,
+    takes: str = "the path of a folder",
+    error: type[DeepPromptError] = SourceError,
+) -> str:
+    """Return a path as text; anything else is refused by saying what `what`, a function's argument, takes."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        from deepprompt.arguments import wrong
+
+        raise wrong(what, takes, path, error=error)
+    return text
 
 
 def clean_path(path: str) -> str:

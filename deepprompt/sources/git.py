@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
-from deepprompt.sources.files import from_system, shown_path
+from deepprompt.sources.files import from_system, path_text, shown_path
 from deepprompt.sources.process import run_side_by_side, signals_wait
 from deepprompt.sources.project import remember_git
 from deepprompt.sources.repository import Repository, find_repository, private_git_dir, read_state
@@ -91,8 +91,12 @@ def read_git(
 
     A repository is looked for in `cwd` and above it, but no higher than `root`, where one is given.
     """
+    if not isinstance(timeout, int | float):
+        from deepprompt.arguments import wrong
+
+        raise wrong("read_git: timeout", "seconds as a number", timeout)
     deadline = time.monotonic() + timeout
-    cwd = os.fspath(cwd)
+    cwd = path_text(cwd, "read_git: cwd")
     if not cwd:
         raise SourceError("read_git: empty cwd; pass the project's folder")
     if not _may_be_folder(cwd):

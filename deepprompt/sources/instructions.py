@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.advice import load_advice
-from deepprompt.sources.files import clean_path, refuse_claude, search_roots, shown_path
+from deepprompt.sources.files import clean_path, path_text, refuse_claude, search_roots, shown_path
 
 WHITELIST = ("DEEPSEEK.md", "AGENTS.md", ".deepseek/instructions.md")
 FILE_LIMIT = 4_000
@@ -40,14 +40,15 @@ class InstructionFiles(list[InstructionFile]):
 
 
 def load_instruction_files(
-    cwd: str | os.PathLike[str], home: str | os.PathLike[str] = "", *, portable: bool = False
+    cwd: str | os.PathLike[str], home: str | os.PathLike[str] | None = "", *, portable: bool = False
 ) -> InstructionFiles:
     """Load the whitelisted files of `cwd`, then those of `home` whose base name is not loaded yet.
 
     A file is shown with the path that it was looked up by; with `portable` by its path in the project, or after `~/` in
     the home folder, so that every machine with the same files has the same prefix.
     """
-    cwd, home = os.fspath(cwd), os.fspath(home)
+    cwd = path_text(cwd, "load_instruction_files: cwd")
+    home = path_text(home or "", "load_instruction_files: home")
     if not cwd:
         raise SourceError("load_instruction_files: empty cwd; pass the project's folder")
     files: list[InstructionFile] = []
@@ -55,7 +56,9 @@ def load_instruction_files(
     loaded: set[str] = set()
     room = TOTAL_LIMIT
     if not os.path.isdir(cwd):
-        notes.append(Note("skipped", shown_path(clean_path(cwd), []), "there is no such folder"))
+        is_file = os.path.exists(cwd)
+        detail = "it is a file; pass the folder that it lies in" if is_file else "there is no such folder"
+        notes.append(Note("skipped", shown_path(clean_path(cwd), []), detail))
     for number, root in enumerate(search_roots(cwd, home)):
         for name in WHITELIST:
             path = clean_path(os.path.join(root, name))

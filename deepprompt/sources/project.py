@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from deepprompt.prompt import Note
-from deepprompt.sources.files import shown_path
+from deepprompt.sources.files import path_text, shown_path
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
 
@@ -32,13 +32,18 @@ class ProjectContext:
 
     def with_git(self, git: GitSnapshot) -> ProjectContext:
         """Return the same project with what git says now."""
-        return replace(self, git_status=git.status, git_diff=git.diff, active_branch=git.active_branch)
+        try:
+            return replace(self, git_status=git.status, git_diff=git.diff, active_branch=git.active_branch)
+        except AttributeError:
+            from deepprompt.arguments import wrong
+
+            raise wrong("ProjectContext.with_git", "what read_git(cwd) returns", git) from None
 
 
 def discover_project_context(cwd: str | os.PathLike[str]) -> ProjectContext:
     """Fill in what holds for a session: folder, date (UTC), operating system and shell. Git is per turn."""
     return ProjectContext(
-        cwd=shown_path(os.fspath(cwd), []),
+        cwd=shown_path(path_text(cwd, "discover_project_context: cwd"), []),
         current_date=time.strftime("%Y-%m-%d", time.gmtime()),
         os_name="windows" if sys.platform == "win32" else sys.platform.rstrip("0123456789"),
         os_version=_os_version(),
@@ -73,13 +78,30 @@ _MOST_KEPT = 1 << 14
 
 def render_sections(project: ProjectContext, notes: list[Note]) -> tuple[str, str, str]:
     """Return the project, git status and git diff sections, each with the newline that sets it apart."""
-    short = project.cwd, project.current_date, project.os_name, project.os_version, project.shell, project.active_branch
-    status, diff = project.git_status, project.git_diff
-    return (
-        _known_projects.get(short) or _project_section(short, notes),
-        _known_statuses.get(status) or _status_section(status, notes),
-        _known_diffs.get(diff) or _diff_section(diff, notes),
-    )
+    try:
+        short = (
+            project.cwd, project.current_date, project.os_name, project.os_version, project.shell, project.active_branch
+        )  # fmt: skip
+        status, diff = project.git_status, project.git_diff
+        return (
+            _known_projects.get(short) or _project_section(short, notes),
+            _known_statuses.get(status) or _status_section(status, notes),
+            _known_diffs.get(diff) or _diff_section(diff, notes),
+        )
+    except (AttributeError, TypeError):  # looked into only now: this runs every turn
+        refuse_project(project)
+        raise
+
+
+def refuse_project(project: object) -> None:
+    """Refuse what stands in the place of a project and lacks a field of one, or has one that is no text."""
+    from deepprompt.arguments import expect, wrong
+
+    for field in fields(ProjectContext):
+        if not hasattr(project, field.name):
+            takes = "a ProjectContext, such as discover_project_context(cwd).with_git(read_git(cwd))"
+            raise wrong("SystemPromptBuilder: project", takes, project)
+        expect(getattr(project, field.name), str, f"ProjectContext: {field.name}", "text")
 
 
 def remember_git(status: str, diff: str) -> None:

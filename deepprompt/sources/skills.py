@@ -15,7 +15,15 @@ from dataclasses import dataclass
 
 from deepprompt.errors import FileRefusedError, SkillError, SourceError
 from deepprompt.prompt import Note, sha256_hex
-from deepprompt.sources.files import from_system, read_below, reason_of, refuse_claude, search_roots, shown_path
+from deepprompt.sources.files import (
+    from_system,
+    path_text,
+    read_below,
+    reason_of,
+    refuse_claude,
+    search_roots,
+    shown_path,
+)
 from deepprompt.sources.secrets import redact
 from deepprompt.sources.text import decode, neutralise, one_line, scrub, trim
 
@@ -99,6 +107,10 @@ class SkillStore:
 
     def diff(self, old: SkillStore | None) -> list[SkillChange]:
         """Return what changed since `old`: this store's skills by name, then those that are gone."""
+        if not isinstance(old, SkillStore | None):
+            from deepprompt.arguments import wrong
+
+            raise wrong("SkillStore.diff: old", "what load_skills(cwd) returned before, or None", old)
         before = old._by_name if old else {}
         changes = []
         for skill in self.skills:
@@ -113,9 +125,9 @@ class SkillStore:
         return changes
 
 
-def load_skills(cwd: str | os.PathLike[str], home: str | os.PathLike[str] = "") -> SkillStore:
+def load_skills(cwd: str | os.PathLike[str], home: str | os.PathLike[str] | None = "") -> SkillStore:
     """Find the skills of `cwd`, then those of `home` whose name is not taken yet."""
-    cwd, home = os.fspath(cwd), os.fspath(home)
+    cwd, home = path_text(cwd, "load_skills: cwd"), path_text(home or "", "load_skills: home")
     if not cwd:
         raise SourceError("load_skills: empty cwd; pass the project's folder")
     found: dict[str, Skill] = {}

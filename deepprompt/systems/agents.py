@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from deepprompt.catalog import Catalog, bundled, close_matches
+from deepprompt.arguments import expect, expect_each, expect_texts
+from deepprompt.catalog import Catalog, bundled, did_you_mean
 from deepprompt.errors import SkillError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Part, Prompt
 from deepprompt.sources.skills import SkillStore
@@ -25,6 +26,11 @@ class AgentDefinition:
     prompt: str
     critical_system_reminder: str = ""
     skills: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Take any iterable of names, but no text, whose letters would be skills."""
+        expect_texts(self, "prompt", "critical_system_reminder")
+        object.__setattr__(self, "skills", expect_each(self.skills, str, "AgentDefinition: skills", "names of skills"))
 
 
 def assemble_subagent_prompt(
@@ -46,6 +52,17 @@ def compose_subagent_prompt(
     include_claude_md: bool = False,
 ) -> Prompt:
     """Return a subagent's system prompt as parts."""
+    for what, value, kind, takes in (
+        ("agent", agent, AgentDefinition, "an AgentDefinition, such as AgentDefinition('You review.')"),
+        ("parent", parent, PromptAssemblyConfig, "the parent's PromptAssemblyConfig"),
+        (
+            "skills",
+            skills,
+            SkillStore | Mapping | None,
+            "what load_skills(cwd) returns, or a mapping of names to texts",
+        ),
+    ):
+        expect(value, kind, f"compose_subagent_prompt: {what}", takes)
     notes: list[Note] = []
     parts = [Part("prompt", agent.prompt, Pace.PROJECT, "argument:prompt")]
     if agent.critical_system_reminder:
@@ -76,6 +93,7 @@ def _skill_body(name: str, skills: SkillStore | Mapping[str, str] | None) -> str
 
 def agent_prompt(name: str, overrides: Catalog | None = None, /) -> str:
     """Return the prompt of a bundled agent, or somebody's own wording of it."""
+    expect(name, str, "agent_prompt: name", "one of agent_names()")
     return _listed("agents", "agent", name, overrides).removesuffix("\n")
 
 
@@ -86,11 +104,14 @@ def agent_names() -> list[str]:
 
 def reminder(name: str, overrides: Catalog | None = None, /, **variables: object) -> str:
     """Return a reminder for the end of a user's message, in its tag, with the values of its variables."""
+    expect(name, str, "reminder: name", "one of reminder_names()")
     text = _listed("reminders", "reminder", name, overrides)
     wanted = [variable.lower() for variable in variables_of(text)]
     if unknown := sorted(set(variables) - set(wanted)):
         takes = ", ".join(wanted) or "none"
         raise VariableError(f"reminder {name!r} has no variable {', '.join(unknown)}; it takes: {takes}")
+    if unset := sorted(variable for variable, value in variables.items() if value is None):
+        raise VariableError(f"reminder {name!r} needs a value for {', '.join(unset)}, not None")
     values = {variable.upper(): scrub(str(value), variable, []) for variable, value in variables.items()}
     body = interpolate(text.removesuffix("\n"), values, f"reminders/{name}", [], allow_empty=True)
     # Over the whole body: what stands around a value could complete a tag that it begins.
@@ -109,8 +130,7 @@ def _names(kind: str) -> list[str]:
 
 def _listed(kind: str, word: str, name: str, overrides: Catalog | None) -> str:
     if name not in _names(kind):
-        near = ", ".join(close_matches(name, _names(kind)))
-        raise UnknownPartError(f"no {word} named {name!r}; there are: {near}")
+        raise UnknownPartError(f"no {word} named {name!r}; {did_you_mean(name, _names(kind))}")
     part = f"{kind}/{name}"
     if overrides and (found := Overrides(bundled(), overrides).find(_FAMILY, _VERSION, part, [])):
         return found[0]

@@ -9,20 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from deepprompt.catalog import bundled
-from deepprompt.errors import SourceError
-from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
-from deepprompt.sources.project import ProjectContext, render_sections
+from deepprompt.errors import DeepPromptError, SourceError
+from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt, hold_to_order, parts_of
+from deepprompt.sources.project import ProjectContext, refuse_project, render_sections
 from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
     from hashlib import _Hash as HASH
+    from typing import TypeVar
 
     from deepprompt.sources.instructions import InstructionFile
+
+    _T = TypeVar("_T")
 
 DYNAMIC_CONTEXT_BOUNDARY = "\n=== DYNAMIC CONTEXT (per-turn, do not cache) ===\n"
 
 BASE_V1 = "base@1.0.0"
+
+# What an argument takes, as a message says it: the calls that return it.
+_BASE = "text (files go to instructions=, parts to base_parts=)"
+_PARTS = "parts, as bundled().parts('base~=1.0') returns"
+_FILES = "InstructionFiles, as load_instruction_files(cwd) returns"
+_TOOLS = "definitions, as tool_definitions(['Bash']) returns"
 
 _NOTHING: tuple[ProjectContext | None, str] = (None, "")
 
@@ -41,8 +50,8 @@ if not TYPE_CHECKING:  # which know the one name that there is
 class SystemPromptBuilder:
     """Builds the system prompt of one agent. `project` may be assigned anew each turn; the rest is fixed.
 
-    The base is `static_base`; or, when that is empty, `base_parts`, such as another version out of a catalogue;
-    or the bundled base prompt V1. `append` is the caller's own text, or parts, at the end of the static prefix.
+    The base is `static_base`; or `base_parts`, such as another version out of a catalogue; or, where both are empty,
+    the bundled base prompt V1. `append` is the caller's own text, or parts, at the end of the static prefix.
     """
 
     __slots__ = ("_built", "_hash", "_notes", "_parts", "_prefix", "_prefix_bytes", "_suffix", "project")
@@ -58,15 +67,18 @@ class SystemPromptBuilder:
         append: str | Iterable[Part] = "",
     ) -> None:
         if project is not None and not hasattr(project, "git_status"):
-            raise _wrong("project", "a ProjectContext", "discover_project_context(cwd)", project)
+            refuse_project(project)
         notes: list[Note] = list(getattr(instructions, "notes", ()))
-        parts = _base_parts(static_base, tuple(base_parts), notes)
-        parts += _instruction_parts(_instruction_files(instructions), notes)
+        parts = _base_parts(static_base, parts_of(base_parts, "SystemPromptBuilder: base_parts", _PARTS), notes)
+        # Somebody's own class in place of a file will do, so its type is not asked for.
+        parts += _instruction_parts(_each(instructions, "content", "SystemPromptBuilder: instructions", _FILES), notes)
         parts += _skill_parts(skill_directory, notes)
         if isinstance(append, str):
             append = [Part("append", append, Pace.PROJECT, "argument:append")] if append else []
-        parts += [Part(own.name, "\n\n" + _kept(own.text, own.name, notes), own.pace, own.origin) for own in append]
+        own_parts = parts_of(append, "SystemPromptBuilder: append", f"text, or {_PARTS}")
+        parts += [Part(own.name, "\n\n" + _kept(own.text, own.name, notes), own.pace, own.origin) for own in own_parts]
         parts.append(Part(BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Pace.TURN, "deepprompt"))
+        hold_to_order(parts)
         self._parts = tuple(parts)
         self._notes = tuple(notes)
         self._prefix = "".join([part.text for part in parts])
@@ -133,11 +145,16 @@ class SystemPromptBuilder:
             texts = render_sections(self.project, notes)
             names = ("project", "git status", "git diff")
             parts += tuple(Part(name, text, Pace.TURN, "project") for name, text in zip(names, texts, strict=True))
-        return Prompt(parts, tuple(tools), notes=tuple(notes))
+        definitions = _each(tools, "keys", "SystemPromptBuilder.compose: tools", _TOOLS)
+        return Prompt(parts, tuple(definitions), notes=tuple(notes))
 
 
 def inject_recalled(system_prompt: str, recalled: str) -> str:
     """Return the prompt with recalled memory after everything, on a line of its own behind the boundary."""
+    if not isinstance(system_prompt, str):
+        raise _wrong("inject_recalled: system_prompt", "text, such as prompt.text", system_prompt)
+    if not isinstance(recalled, str):
+        raise _wrong("inject_recalled: recalled", "text", recalled)
     prompt = scrub(system_prompt, "system prompt", [])
     if not any(mark in prompt for mark in (DYNAMIC_CONTEXT_BOUNDARY, DYNAMIC_CONTEXT_BOUNDARY.replace("\n", "\r\n"))):
         prompt += DYNAMIC_CONTEXT_BOUNDARY
@@ -152,6 +169,10 @@ def _kept(text: str, source: str, notes: list[Note]) -> str:
 
 
 def _base_parts(static_base: str, base_parts: tuple[Part, ...], notes: list[Note]) -> list[Part]:
+    if not isinstance(static_base, str):
+        raise _wrong("SystemPromptBuilder: static_base", _BASE, static_base)
+    if static_base and base_parts:
+        raise SourceError("SystemPromptBuilder: static_base and base_parts are two bases; give one of them")
     if static_base:
         return [Part("base", _kept(static_base, "base", notes), Pace.RELEASE, "argument:static_base")]
     return [
@@ -166,19 +187,21 @@ def _joined(sections: tuple[Part, ...]) -> list[Part]:
     return [first, *(Part(part.name, "\n" + part.text, part.pace, part.origin) for part in rest)]
 
 
-def _instruction_files(given: Iterable[InstructionFile]) -> list[InstructionFile]:
-    """Return the files, or say which call returns them. Somebody's own class will do, so the type is not asked for."""
+def _each(given: Iterable[_T], attribute: str, what: str, takes: str) -> list[_T]:
+    """Return what was given as a list, each with an attribute that all have who can be meant."""
     if isinstance(given, str) or not hasattr(given, "__iter__"):
-        raise _wrong("instructions", "InstructionFiles", "load_instruction_files(cwd)", given)
-    files = list(given)
-    for file in files:
-        if not hasattr(file, "content"):
-            raise _wrong("instructions", "InstructionFiles", "load_instruction_files(cwd)", file, " in it")
-    return files
+        raise _wrong(what, takes, given)
+    each = list(given)
+    for one in each:
+        if not hasattr(one, attribute):
+            raise _wrong(what, takes, one, " in it")
+    return each
 
 
-def _wrong(name: str, what: str, call: str, found: object, where: str = "") -> SourceError:
-    return SourceError(f"SystemPromptBuilder: {name} takes {what}, as {call} returns, not {found!r:.60}{where}")
+def _wrong(what: str, takes: str, given: object, where: str = "") -> DeepPromptError:
+    from deepprompt.arguments import wrong  # nobody who passes the right thing pays for it
+
+    return wrong(what, takes, given, where)
 
 
 def _instruction_parts(files: list[InstructionFile], notes: list[Note]) -> list[Part]:
@@ -194,6 +217,10 @@ def _instruction_parts(files: list[InstructionFile], notes: list[Note]) -> list[
 
 
 def _skill_parts(directory: str, notes: list[Note]) -> list[Part]:
+    if not isinstance(directory, str):
+        raise _wrong(
+            "SystemPromptBuilder: skill_directory", "text, as load_skills(cwd).index_text() returns", directory
+        )
     if is_blank(directory):
         return []
     (help_line,) = bundled().parts(BASE_V1, condition="skills")

@@ -6,7 +6,8 @@ its name and the SHA-256 of the bundled text that it was written against.
 
 from __future__ import annotations
 
-from deepprompt.catalog import SUFFIX, Catalog, close_matches
+from deepprompt.arguments import expect
+from deepprompt.catalog import SUFFIX, Catalog, did_you_mean
 from deepprompt.errors import UnknownPartError
 from deepprompt.prompt import Note, sha256_hex
 from deepprompt.sources.text import unify_line_ends
@@ -18,6 +19,7 @@ class Overrides:
     """Parts that replace bundled ones."""
 
     def __init__(self, catalog: Catalog, own: Catalog) -> None:
+        expect(own, Catalog, "overrides", "a catalogue, as from_folder('own') returns")
         self.catalog = catalog
         self.own = own
 
@@ -44,10 +46,10 @@ class Overrides:
         for own_version in own_versions:
             for name in self.own.names(family, own_version):
                 if name not in known and self.version_of(family, version, name) == own_version:
-                    near = ", ".join(close_matches(name, known))
                     origin = self.own.origin(family, own_version, name)
                     raise UnknownPartError(
-                        f"{origin} overrides nothing: {family}/{version} has no part {name!r}; there are: {near}"
+                        f"{origin} overrides nothing: {family}/{version} has no part {name!r}; "
+                        f"{did_you_mean(name, known)}"
                     )
 
     def version_of(self, family: str, version: str, part: str) -> str | None:

@@ -7,15 +7,19 @@ it, `append` adds to it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from itertools import pairwise
+from os import PathLike, fspath
 
+from deepprompt.arguments import expect, expect_each, expect_texts
 from deepprompt.catalog import Catalog, Row, bundled
 from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.errors import AssetError, BudgetError, UnknownPartError
 from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
+from deepprompt.sources.files import path_text
 from deepprompt.sources.project import ProjectContext
 from deepprompt.sources.text import escape_boundary, escape_roles, neutralise, one_line, scrub
 from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY, SystemPromptBuilder
@@ -35,6 +39,10 @@ class SystemPromptConfig:
     preset: str = ""
     append: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text."""
+        expect_texts(self, "custom", "preset", "append")
+
 
 @dataclass(frozen=True, slots=True)
 class PromptVars:
@@ -49,6 +57,10 @@ class PromptVars:
     feedback_channel: str = ""
     build_time: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text."""
+        expect_texts(self, *[own.name for own in fields(self)])
+
 
 @dataclass(frozen=True, slots=True)
 class McpServer:
@@ -58,6 +70,11 @@ class McpServer:
     instructions: str = ""
     tools: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Take any iterable of names, but no text, whose letters would be tools."""
+        expect_texts(self, "name", "instructions")
+        object.__setattr__(self, "tools", expect_each(self.tools, str, "McpServer: tools", "names"))
+
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
@@ -66,13 +83,17 @@ class SlashCommand:
     name: str
     description: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text."""
+        expect_texts(self, "name", "description")
+
 
 @dataclass(frozen=True, slots=True)
 class PromptAssemblyConfig:
     """Everything that decides what a preset's prompt says."""
 
     system_prompt: SystemPromptConfig = field(default_factory=SystemPromptConfig)
-    cwd: str = ""
+    cwd: str | PathLike[str] = ""
     os: str = ""
     shell: str = ""
     enabled_tools: Iterable[str] = ()
@@ -86,11 +107,32 @@ class PromptAssemblyConfig:
     vars: PromptVars = field(default_factory=PromptVars)
 
     def __post_init__(self) -> None:
-        """Take any iterables, once: a configuration is used for more than one prompt."""
-        tools = (self.enabled_tools,) if isinstance(self.enabled_tools, str) else tuple(self.enabled_tools)
-        object.__setattr__(self, "enabled_tools", tools)
-        object.__setattr__(self, "mcp_servers", tuple(self.mcp_servers))
-        object.__setattr__(self, "slash_commands", tuple(self.slash_commands))
+        """Take any iterables, once: a configuration is used for more than one prompt. Refuse other kinds."""
+        for name, kind, takes in _TAKES:
+            expect(getattr(self, name), kind, f"PromptAssemblyConfig: {name}", takes)
+        object.__setattr__(self, "cwd", path_text(self.cwd, "PromptAssemblyConfig: cwd"))
+        if isinstance(self.enabled_tools, str):
+            object.__setattr__(self, "enabled_tools", (self.enabled_tools,))
+        for name, kind, takes in _TAKES_EACH:
+            each = expect_each(getattr(self, name), kind, f"PromptAssemblyConfig: {name}", takes)
+            object.__setattr__(self, name, each)
+
+
+# What each argument of a configuration takes, as a message says it.
+_TAKES = (
+    ("system_prompt", SystemPromptConfig, "a SystemPromptConfig, such as SystemPromptConfig(preset='claude_code')"),
+    ("os", str, "text"),
+    ("shell", str, "text"),
+    ("claude_md_content", str, "text, as load_claude_md(cwd) returns"),
+    ("output_style", str, "text"),
+    ("max_system_prompt_tokens", int | float | None, "a number of tokens, or None"),
+    ("vars", PromptVars, "PromptVars, such as PromptVars(version='1.0.0')"),
+)
+_TAKES_EACH = (
+    ("enabled_tools", str, "names of tools"),
+    ("mcp_servers", McpServer, "McpServers, such as McpServer('tickets')"),
+    ("slash_commands", SlashCommand, "SlashCommands, such as SlashCommand('release')"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +147,7 @@ def assemble_system_prompt(config: PromptAssemblyConfig, order: str = "algorithm
     """Return the system prompt."""
     try:
         return _assembled(config, order, bundled())
-    except TypeError:  # a configuration with a list in it has no hash, and is not kept
+    except TypeError:  # what has no hash is not kept, or is no configuration at all
         return compose_system_prompt(config, order).text
 
 
@@ -126,6 +168,8 @@ def compose_system_prompt(
     `environment_last` puts what differs from machine to machine behind the boundary, so that a whole fleet shares
     the prefix; the specification's order is the default. `overrides` replace parts one by one.
     """
+    takes = "a PromptAssemblyConfig, such as PromptAssemblyConfig(SystemPromptConfig(preset='claude_code'))"
+    expect(config, PromptAssemblyConfig, "compose_system_prompt: config", takes)
     own = config.system_prompt
     ask = resolve_preset(own.preset)
     if own.custom:
@@ -198,7 +242,7 @@ class _Assembly:
         self.scrubbed: dict[str, str] = {}
         self.values = {
             **{name.name.upper(): getattr(config.vars, name.name) for name in fields(config.vars)},
-            "CWD": config.cwd or "unknown",
+            "CWD": fspath(config.cwd) or "unknown",
             "OS": config.os or "unknown",
             "SHELL": config.shell or "unknown",
             "MCP_SERVERS": servers,
@@ -273,7 +317,7 @@ def _after_blank_line(part: Part) -> Part:
 def _deepseek(config: PromptAssemblyConfig) -> Prompt:
     """Return the cache-stable builder's prompt, which has its own base and its own place for the environment."""
     known = config.cwd or config.os or config.shell
-    project = ProjectContext(cwd=config.cwd, os_name=config.os, shell=config.shell) if known else None
+    project = ProjectContext(cwd=fspath(config.cwd), os_name=config.os, shell=config.shell) if known else None
     ask = resolve_preset(config.system_prompt.preset)
     base_parts = () if ask == PRESETS["deepseek"] else bundled().parts(ask)
     return SystemPromptBuilder(base_parts=base_parts, project=project, append=config.system_prompt.append).compose()
@@ -289,6 +333,10 @@ def _render_servers(servers: Iterable[McpServer], notes: list[Note]) -> str:
         if server.instructions:
             lines.append(neutralise(server.instructions.rstrip("\n"), "mcp", notes))
         blocks.append("\n\n".join(lines))
+    names = Counter(server.name for server in servers)
+    for name in sorted(name for name, count in names.items() if count > 1):
+        detail = f"{names[name]} servers are called {_one_line(name, 'mcp', [])!r}, and a model cannot tell them apart"
+        notes.append(Note("kept", "mcp", detail))
     return "\n\n".join(blocks)
 
 

@@ -6,13 +6,15 @@ ours, and nothing but the builder can open or close one: in content, the `<` of 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from deepprompt.arguments import expect, expect_each, expect_texts, expect_time
 from deepprompt.catalog import bundled
-from deepprompt.errors import SourceError
 from deepprompt.prompt import Note, Pace, Part, Prompt
+from deepprompt.sources.files import path_text
 from deepprompt.sources.text import escape_tags, is_blank, one_line, scrub, unify_line_ends
 
 TAGS = (
@@ -21,6 +23,7 @@ TAGS = (
 )  # fmt: skip
 
 _FAMILY, _VERSION = "tagged", "1.0.0"
+_Path = str | os.PathLike[str]
 
 # The ampersand first, or it would be written again.
 _ENTITIES = (
@@ -42,6 +45,10 @@ class Responsibility:
     title: str
     content: str
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text."""
+        expect_texts(self, "title", "content")
+
 
 @dataclass(frozen=True, slots=True)
 class AgentConfig:
@@ -53,6 +60,13 @@ class AgentConfig:
     role: str = ""
     storage: bool = True
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text, and duties that are not told by title and content."""
+        expect_texts(self, "identity", "instructions", "role")
+        takes = "Responsibilities, such as Responsibility('Stock', 'Count it on Mondays.')"
+        duties = expect_each(self.responsibilities, Responsibility, "AgentConfig: responsibilities", takes)
+        object.__setattr__(self, "responsibilities", duties)
+
 
 @dataclass(frozen=True, slots=True)
 class TaskStep:
@@ -61,6 +75,10 @@ class TaskStep:
     title: str
     done: bool = False
     task_id: str | int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text."""
+        expect_texts(self, "title")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +91,24 @@ class Task:
     status: str
     steps: Sequence[TaskStep] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text, and steps that are not told by title."""
+        expect_texts(self, "title", "description", "status")
+        steps = expect_each(self.steps, TaskStep, "Task: steps", "TaskSteps, such as TaskStep('Count the crates')")
+        object.__setattr__(self, "steps", steps)
+
 
 def build_system_prompt(
     agent: AgentConfig,
     channel: str,
-    cwd: str,
-    directories: Iterable[str],
+    cwd: str | os.PathLike[str] | None,
+    directories: Iterable[str | os.PathLike[str]] | None,
     *,
     now: datetime,
     task: Task | None = None,
     background: bool = False,
     silent: bool = False,
-    memories: Iterable[str] = (),
+    memories: Iterable[str] | None = (),
 ) -> str:
     """Return the system prompt for one run of an agent. `silent` is another word for `background`."""
     return compose_tagged_prompt(
@@ -95,28 +119,38 @@ def build_system_prompt(
 def compose_tagged_prompt(
     agent: AgentConfig,
     channel: str,
-    cwd: str,
-    directories: Iterable[str],
+    cwd: str | os.PathLike[str] | None,
+    directories: Iterable[str | os.PathLike[str]] | None,
     *,
     now: datetime,
     task: Task | None = None,
     background: bool = False,
     silent: bool = False,
-    memories: Iterable[str] = (),
+    memories: Iterable[str] | None = (),
 ) -> Prompt:
     """Return the system prompt for one run of an agent as parts, one a section."""
+    for name, value, kind, takes in (
+        ("agent", agent, AgentConfig, "an AgentConfig, such as AgentConfig('You keep the stock.')"),
+        ("channel", channel, str, "text, '' for none"),
+        ("task", task, Task | None, "a Task, such as Task(7, 'Count', 'All crates.', 'open'), or None"),
+    ):
+        expect(value, kind, f"compose_tagged_prompt: {name}", takes)
+    expect_time(now, "compose_tagged_prompt: now")
     page = _Page()
     if not is_blank(agent.identity):
         page.add("Identity", page.content(agent.identity, "identity"), Pace.PROJECT)
         page.add("Instructions", page.content(agent.instructions, "instructions"), Pace.PROJECT)
     else:
+        if not is_blank(agent.instructions):
+            page.notes.append(Note("skipped", "instructions", "they are shown only beside an identity: give one"))
         page.add("Role", page.content(agent.role, "role"), Pace.PROJECT)
     page.add("Responsibilities", _responsibilities(agent.responsibilities, page), Pace.PROJECT)
     page.add("Directories", _directories(cwd, directories, page), Pace.PROJECT)
     page.add_bundled("Storage", {"storage"} if agent.storage else set())
     page.add_bundled("Formatting", {f"channel:{known}" for known in _names_of(channel)})
     page.add("Context", f"Current time: {_time(now)} ({page.line(_zone(now), 'now')})", Pace.TURN)
-    lines = [f"- {page.line(memory, 'memories')}" for memory in memories if not is_blank(memory)]
+    known = expect_each(() if memories is None else memories, str, "compose_tagged_prompt: memories", "texts")
+    lines = [f"- {page.line(memory, 'memories')}" for memory in known if not is_blank(memory)]
     page.add("Memories", "\n".join(lines), Pace.TURN)
     if task is not None:
         page.add("Task", _task(task, page), Pace.TURN)
@@ -174,22 +208,23 @@ def _responsibilities(responsibilities: Sequence[Responsibility], page: _Page) -
     return "\n".join(children)
 
 
-def _directories(cwd: str, directories: Iterable[str], page: _Page) -> str:
+def _directories(cwd: _Path | None, directories: Iterable[_Path] | None, page: _Page) -> str:
+    cwd = path_text("" if cwd is None else cwd, "compose_tagged_prompt: cwd")
+    others = () if directories is None else directories
+    folders = expect_each(others, str | os.PathLike, "compose_tagged_prompt: directories", "paths of folders")
     blocks = []
     if not is_blank(cwd):
         blocks.append(
             f"Your working directory is: {page.line(cwd, 'cwd')}\n"
             "There may already be existing files — check before creating new ones."
         )
-    lines = [f"- {page.line(folder, 'directories')}" for folder in directories if not is_blank(folder)]
+    lines = [f"- {page.line(folder, 'directories')}" for folder in map(os.fspath, folders) if not is_blank(folder)]
     if lines:
         blocks.append("\n".join(["You also have access to these additional directories:", *lines]))
     return "\n\n".join(blocks)
 
 
 def _time(now: datetime) -> str:
-    if now.tzinfo is None or now.utcoffset() is None:
-        raise SourceError("now needs a time zone: pass an aware datetime, such as datetime.now(timezone.utc)")
     hour = now.hour % 12 or 12
     half = "AM" if now.hour < 12 else "PM"
     day = f"{_DAYS[now.weekday()]}, {_MONTHS[now.month - 1]} {now.day}, {now.year}"

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from uuid import uuid4
 
+from deepprompt.arguments import expect, expect_time
 from deepprompt.errors import (
     EncodingError,
     FileRefusedError,
@@ -24,10 +25,15 @@ from deepprompt.errors import (
     UnresolvedTokenError,
 )
 from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
-from deepprompt.sources.files import read_below, refuse_claude
+from deepprompt.sources.files import is_folder, path_text, read_below, refuse_claude
 from deepprompt.sources.text import unify_line_ends
 
 FILE_LIMIT = 1 << 26
+
+_MISSING = "is not there"
+# What an argument takes, as a message says it.
+_TASK_REF = "the name of a template, without .txt"
+_INCLUDES = "a mapping of names to paths, such as {'RULES': 'parts/rules.txt'}"
 _MOST_NAMES = 20
 
 _NAME = re.compile("[A-Z][A-Z0-9_]*")
@@ -79,20 +85,25 @@ class PromptAssembler:
     def __init__(
         self, root: str | os.PathLike[str], template_root: str | os.PathLike[str] = ".", minify_json: bool = False
     ) -> None:
-        self.root = os.fspath(root)
-        self.template_root = os.fspath(template_root)
+        self.root = path_text(root, "PromptAssembler: root")
+        self.template_root = path_text(template_root, "PromptAssembler: template_root")
         self.minify_json = minify_json
         self._files: dict[str, _File | PromptAssemblyError] = {}
 
     def assemble(
         self,
-        task_ref: str,
-        includes: Mapping[str, str],
+        task_ref: str | os.PathLike[str],
+        includes: Mapping[str, str | os.PathLike[str]] | None,
         correlation_id: str | None = None,
         *,
         now: datetime | None = None,
     ) -> AssembledPrompt:
         """Return the prompt of a template and its includes, or raise with all that is wrong with them."""
+        task_ref = _relative(path_text(task_ref, "PromptAssembler.assemble: task_ref", _TASK_REF), task_ref)
+        includes = {} if includes is None else includes
+        expect(includes, Mapping, "PromptAssembler.assemble: includes", _INCLUDES)
+        if now is not None:
+            expect_time(now, "PromptAssembler.assemble: now")
         problems: list[PromptAssemblyError] = []
         nested: set[str] = set()  # files whose directives were reported: naming one often costs nothing more
         given = _names(includes)
@@ -178,7 +189,14 @@ class PromptAssembler:
         path = f"{task_ref}.txt"
         if self.template_root not in ("", "."):
             path = f"{self.template_root.rstrip('/')}/{path}"
-        return self._file(path, lambda error, reason: error(f"template {reason}", path, 0))
+        return self._file(path, lambda error, reason: error(f"template {reason}{self._hint(path, reason)}", path, 0))
+
+    def _hint(self, path: str, reason: str) -> str:
+        """Say what a template that is not there should have been called, where that can be told."""
+        named = path.removesuffix(".txt")
+        if reason == _MISSING and named.endswith(".txt") and isinstance(self._read(named), _File):
+            return f": {named} is there, and a template is named without .txt"
+        return ""
 
     def _include(self, path: str, template: str, line: int) -> _File:
         """Return an included file, or raise what is wrong with it, said of the line that names it."""
@@ -207,7 +225,9 @@ class PromptAssembler:
             data = read_below(self.root, path, FILE_LIMIT, refuse_claude, whole=True).data
         except FileRefusedError as error:
             kind = PathEscapeError if "leads out" in str(error) or "CLAUDE" in str(error) else IncludeNotFoundError
-            reason = "is not there" if error.kind == "missing" else f"is refused: {error}"
+            reason = _MISSING if error.kind == "missing" else f"is refused: {error}"
+            if reason == _MISSING and not is_folder(self.root):
+                reason = f"{_MISSING}: the root {self.root!r} is no folder"
             return kind(reason, path)
         try:
             text = unify_line_ends(data.decode("utf-8-sig"))
@@ -268,14 +288,21 @@ def _included(directive: str) -> str | None:
     return path if word == "include" and blank and path else None
 
 
-def _names(includes: Mapping[str, str]) -> str:
+def _relative(text: str, path: str | os.PathLike[str]) -> str:
+    """Return a path below the root as a template writes it: text as it is, a `Path` of any system with slashes."""
+    return text if isinstance(path, str) else text.replace(os.sep, "/")
+
+
+def _names(includes: Mapping[str, str | os.PathLike[str]]) -> str:
     """Return the names that are given, as a message shows them."""
     names = sorted(includes)
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return (", ".join(names[:_MOST_NAMES]) or "none") + more
 
 
-def _resolve(directive: str, includes: Mapping[str, str], given: str, template: str, line: int) -> tuple[str, str]:
+def _resolve(
+    directive: str, includes: Mapping[str, str | os.PathLike[str]], given: str, template: str, line: int
+) -> tuple[str, str]:
     """Return the name and the path of what a directive asks for."""
     name = directive[2:]
     if path := _included(directive):
@@ -286,9 +313,11 @@ def _resolve(directive: str, includes: Mapping[str, str], given: str, template: 
         )
     if name not in includes:
         raise UnresolvedTokenError(f"$${name} has no include; given: {given}", template, line)
-    if not isinstance(includes[name], str):
-        raise PathEscapeError(f"$${name}: a path is text, not {type(includes[name]).__name__}", template, line)
-    return name, includes[name]
+    found = includes[name]
+    text = os.fspath(found) if isinstance(found, os.PathLike) else found
+    if not isinstance(text, str):
+        raise PathEscapeError(f"$${name}: a path is text, not {type(found).__name__}", template, line)
+    return name, _relative(text, found)
 
 
 def _refuse_path(path: str, where: str, line: int) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from deepprompt.arguments import expect, expect_each
 from deepprompt.catalog import bundled
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Part, Prompt
@@ -43,6 +44,9 @@ _MARKS = ("cache_control", "prompt_cache_breakpoint")
 _HOLDERS = ("content", "source", "tool_calls")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _FAMILY, _VERSION = "tiers", "1.0.0"
+# What an argument takes, as a message says it.
+_CONTEXT = "a TieredContext, such as TieredContext('You are ...', user_prompt=text)"
+_TIERS = "{'L0': Tier(files={'a.py': text})}"
 
 Message = dict[str, Any]
 
@@ -54,6 +58,11 @@ class Tier:
     symbols: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     history: Sequence[Mapping[str, object]] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse names without their texts."""
+        expect(self.symbols, Mapping, "Tier: symbols", "a mapping of names to texts", MessageError)
+        expect(self.files, Mapping, "Tier: files", "a mapping of paths to texts", MessageError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,16 @@ class TieredContext:
     user_prompt: str = ""
     images: Sequence[str] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse what stands in the place of our values."""
+        where = "TieredContext:"
+        expect(self.tiers, Mapping, f"{where} tiers", f"a mapping of names to tiers, such as {_TIERS}", MessageError)
+        for name, tier in self.tiers.items():
+            expect(tier, Tier, f"{where} tiers[{name!r}]", "a Tier, such as Tier(files={'a.py': text})", MessageError)
+        expect(self.active_files, Mapping, f"{where} active_files", "a mapping of paths to texts", MessageError)
+        takes = "UrlContents, such as UrlContent('https://example.org', content=text)"
+        object.__setattr__(self, "urls", expect_each(self.urls, UrlContent, f"{where} urls", takes, MessageError))
+
 
 def tiered_system_prompt(extra: str = "") -> str:
     """Return the bundled main prompt of a tiered context, then the project's own instructions if it has any."""
@@ -90,12 +109,14 @@ def tiered_system_prompt(extra: str = "") -> str:
 
 def assemble_messages(context: TieredContext) -> list[Message]:
     """Return the whole message array, the system message first, with one breakpoint a tier."""
+    expect(context, TieredContext, "assemble_messages: context", _CONTEXT, MessageError)
     notes: list[Note] = []
     return _mark_first(_system_parts(context, notes), _conversation(context, notes))
 
 
 def compose_messages(context: TieredContext) -> Prompt:
     """Return the same as a `Prompt`: the system message as its parts, the others as its messages."""
+    expect(context, TieredContext, "compose_messages: context", _CONTEXT, MessageError)
     notes: list[Note] = []
     parts = _system_parts(context, notes)
     array = _mark_first(parts, _conversation(context, notes))

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
+from deepprompt.arguments import expect_each
 from deepprompt.catalog import bundled
 from deepprompt.prompt import Note
 from deepprompt.systems.overrides import Overrides
@@ -26,7 +27,8 @@ class Toolset:
 
     def __init__(self, enabled: Iterable[str], overrides: Overrides | None = None) -> None:
         self._overrides = overrides
-        names = [enabled] if isinstance(enabled, str) else sorted(set(enabled))
+        names = (enabled,) if isinstance(enabled, str) else enabled
+        names = sorted(set(expect_each(names, str, "tool_definitions: enabled_tools", "names of tools")))
         self.notes: list[Note] = []
         self._names: dict[str, str] = {}
         for name in names:

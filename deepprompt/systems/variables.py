@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from deepprompt.catalog import close_matches
+from deepprompt.catalog import did_you_mean
 from deepprompt.errors import VariableError
 from deepprompt.prompt import Note
 from deepprompt.sources.text import one_line
@@ -35,10 +35,9 @@ def interpolate(
     missing = [name for name in variables_of(text) if not (values.get(name) or (name in values and name in empty_ok))]
     if missing:
         known = sorted(name for name in values if values[name])
-        hints = [close_matches(name, known) for name in missing if name not in values]
-        near = sorted({name for names in hints for name in names})
-        unknown = f"; known: {', '.join(near)}" if near else ""
-        raise VariableError(f"part {part!r} needs a value for {', '.join(missing)}{unknown}")
+        unknown = [name for name in missing if name not in values] if known else []
+        hints = dict.fromkeys(f"; {did_you_mean(name, known, 'known')}" for name in unknown)
+        raise VariableError(f"part {part!r} needs a value for {', '.join(missing)}{''.join(hints)}")
 
     def replace(match: re.Match[str]) -> str:
         value = values[match[1]]

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any
 
-from deepprompt.catalog import bundled, close_matches
+from deepprompt.catalog import bundled, did_you_mean
 from deepprompt.errors import AssetError
 
 CACHING = ("marked", "implicit", "automatic", "none")
@@ -368,8 +368,7 @@ def _check_rules(table: Mapping[str, Any], where: str, beside: tuple[str, ...] =
         if key in beside:
             continue
         if key not in _RULES:
-            near = ", ".join(close_matches(key, sorted(_RULES)))
-            raise AssetError(f"{where}: {key!r} is no rule; there are: {near}")
+            raise AssetError(f"{where}: {key!r} is no rule; {did_you_mean(key, sorted(_RULES))}")
         expected = _EXPECTED[_RULES[key]]
         if not _is(value, expected):
             raise AssetError(f"{where}: {key} is {expected}, not {value!r:.60}")

@@ -130,7 +130,7 @@ def test_s03_missing_or_too_many(copy: Path) -> None:
     with pytest.raises(DeepPromptError, match=r"has no base/1\.0\.0/evil\.md"):
         catalog.text("base", "1.0.0", "evil")
     (copy / IDENTITY).unlink()
-    refused(copy, f"{IDENTITY} cannot be read (there is no such file); is the installation complete?")
+    refused(copy, f"{IDENTITY} cannot be read (there is no such file); restore it, or release a new version")
 
 
 def test_s03_manifest_that_is_gone(install: Path) -> None:
