@@ -175,7 +175,7 @@ def test_a_change(
     said: list[str],
     failed: list[str],
 ) -> None:
-    """Each row of the README's table: the change fails both steps, is named, and the table has every test that fails."""
+    """Each row of the README's table: the change fails both steps, is named, and no test fails that is not in it."""
     (row,) = [line for line in (EXAMPLE / "README.md").read_text("utf-8").splitlines() if f"`{written}`" in line]
     repository.change(name, *replacements)
     well, printed = repository.step(CHECK)
