@@ -58,6 +58,8 @@ To make it again, in a clone of the repository:
 
 <!-- not run: it compiles llama.cpp and then takes minutes -->
 ```sh
+python3 -m venv .venv
+source .venv/bin/activate
 pip install . llama-cpp-python gguf
 python -m benchmarks.llama_engine
 ```

@@ -131,35 +131,61 @@ DATED = (
 
 
 @pytest.mark.parametrize(
-    ("replacements", "step", "said"),
+    ("written", "name", "replacements", "said", "failed"),
     [
         pytest.param(
+            'append=f"Today is {date.today()}."',
+            "prompts.py",
             DATED,
-            CHECK,
-            ["agent: append, line 3: DP101 a time", "clock, a day later: ", "FAILED: lint, lock, perturb"],
+            ["agent: append, line 3: DP101 a time", "clock, a day later: ", "FAILED: lint, lock, perturb\n"],
+            ["test_agent", "test_request"],
             id="a clock",
         ),
         pytest.param(
+            r"printf '\342\200\213' >> AGENTS.md",
+            "AGENTS.md",
+            [("on the ticket.\n", "on the ticket.\n\u200b")],
+            ["AGENTS.md:7:1: DP301 a hidden character: U+200B", "FAILED: lint, lock\n"],
+            ["test_agent", "test_request"],
+            id="a hidden character",
+        ),
+        pytest.param(
+            'marks="none"',
+            "prompts.py",
             [('model="claude-opus-5-5")', 'model="claude-opus-5-5", marks="none")')],
-            CHECK,
-            ["request: request: DP615 no mark in about ", "mark default -> none", "FAILED: lint, lock"],
+            ["request: request: DP615 no mark in about ", "mark default -> none", "FAILED: lint, lock\n"],
+            ["test_request"],
             id="no cache marks",
         ),
         pytest.param(
+            "in set(QUEUES.items())",
+            "prompts.py",
             [("in QUEUES.items()", "in set(QUEUES.items())")],
-            SNAPSHOTS,
-            ["FAILED tests/test_prompts.py::test_triage", "1 failed, 2 passed"],
+            ["prompts:triage: the static prefix (234 bytes) moved", "hash seed, to ", "perturb\n"],
+            ["test_triage"],
             id="a set",
         ),
     ],
 )
-def test_a_change(repository: Repository, replacements: list[tuple[str, str]], step: str, said: list[str]) -> None:
-    """What moves or loses the cache fails the step that looks for it, and is named."""
-    repository.change("prompts.py", *replacements)
-    well, printed = repository.step(step)
+def test_a_change(
+    repository: Repository,
+    written: str,
+    name: str,
+    replacements: list[tuple[str, str]],
+    said: list[str],
+    failed: list[str],
+) -> None:
+    """Each row of the README's table: the change fails both steps, is named, and no test fails that is not in it."""
+    (row,) = [line for line in (EXAMPLE / "README.md").read_text("utf-8").splitlines() if f"`{written}`" in line]
+    repository.change(name, *replacements)
+    well, printed = repository.step(CHECK)
     assert not well
     for line in said:
         assert line in printed
+    well, printed = repository.step(SNAPSHOTS)
+    assert not well
+    assert re.findall(r"^FAILED tests/test_prompts.py::(\w+)", printed, re.MULTILINE) == failed
+    assert row.endswith(f"| {', '.join(f'`{test}`' for test in failed)} |")
 
 
 def test_a_hidden_character(repository: Repository) -> None:

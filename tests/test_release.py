@@ -485,12 +485,12 @@ class TestWorkflows:
         assert PYPROJECT["project"]["requires-python"] == f">={python}"
 
     def test_ci_runs_every_python(self) -> None:
-        """Each version that the metadata names is in the matrix, which runs the README's command for the tests."""
+        """The matrix has the versions that the metadata names, and runs the README's command for the tests."""
         classifiers = PYPROJECT["project"]["classifiers"]
         named = {match[1] for text in classifiers if (match := re.fullmatch(r".* :: Python :: (3\.\d+)", text))}
         tests = workflow("ci.yml")["jobs"]["tests"]
         assert named
-        assert named <= set(tests["strategy"]["matrix"]["python"])
+        assert named == set(tests["strategy"]["matrix"]["python"])
         assert "grep -E 'python -m pytest$' README.md" in tests["steps"][-1]["run"]
         assert re.search("python -m pytest$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
 
@@ -535,24 +535,29 @@ class TestWorkflows:
         assert tested["env"] == {"DEEPPROMPT_NEED_RELEASE": "1"}
 
     @pytest.mark.parametrize(
-        ("tag", "heading", "well"),
+        ("tag", "heading", "said"),
         [
-            ("v1.2.3", "## 1.2.3 (2026-11-20)", True),
-            ("v1.2.4", "## 1.2.3 (2026-11-20)", False),
-            ("1.2.3", "## 1.2.3 (2026-11-20)", False),
-            ("v1.2.3", "## 1.2.3 (unreleased)", False),
-            ("v1.2.3", "## 1.2.4 (2026-11-20)", False),
+            ("v1.2.3", "## 1.2.3 (2026-11-20)", ""),
+            ("v1.2.4", "## 1.2.3 (2026-11-20)", "the tag is v1.2.4, but deepprompt/__init__.py has the version 1.2.3"),
+            ("1.2.3", "## 1.2.3 (2026-11-20)", "the tag is 1.2.3, but deepprompt/__init__.py has the version 1.2.3"),
+            ("v1.2.3", "## 1.2.3 (unreleased)", "CHANGELOG.md begins with '## 1.2.3 (unreleased)', not with "),
+            ("v1.2.3", "## 1.2.3", "CHANGELOG.md begins with '## 1.2.3', not with '## 1.2.3 (YYYY-MM-DD)'"),
+            ("v1.2.3", "## 1.2.4 (2026-11-20)", "CHANGELOG.md begins with '## 1.2.4 (2026-11-20)', not with "),
+            ("v1.2.3", "## 1x2.3 (2026-11-20)", "CHANGELOG.md begins with '## 1x2.3 (2026-11-20)', not with "),
         ],
     )
-    def test_the_tag_is_the_version(self, tmp_path: Path, tag: str, heading: str, well: bool) -> None:
+    def test_the_tag_is_the_version(self, tmp_path: Path, tag: str, heading: str, said: str) -> None:
         """A tag is released only if it is the version, and the changelog begins with that and a date."""
         (script,) = [step["run"] for step in steps("release.yml") if "CHANGELOG.md" in step.get("run", "")]
         (tmp_path / "deepprompt").mkdir()
         (tmp_path / "deepprompt/__init__.py").write_text('"""Ours."""\n\n__version__ = "1.2.3"\n')
         (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n{heading}\n\n## 1.2.2 (2026-10-01)\n")
         environment = {"PATH": os.environ["PATH"], "GITHUB_REF_NAME": tag}
-        done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=False)
-        assert (done.returncode == 0) == well
+        command = ["bash", "-e", "-c", script]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == (1 if said else 0)
+        assert done.stdout.startswith(f"::error::{said}" if said else "")
+        assert done.stdout.count("\n") == (1 if said else 0)
 
     def test_the_two_builds(self, released: Released, tmp_path: Path) -> None:
         """The step that builds twice and compares runs, and what it builds is what was built here."""
