@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ pytest_plugins = ["pytester", "deepprompt.testing"]
 # Else pytest reads test*.txt as doctests, and would run what a prompt shows behind `>>>`.
 collect_ignore = ["snapshots"]
 
+
+# A shell lets what it starts with & ignore interrupts, and the processes that tests interrupt would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples every time: a failure that comes and goes stops the wrong change. HYPOTHESIS_PROFILE=default looks
 # for new ones.
