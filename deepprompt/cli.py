@@ -31,7 +31,7 @@ COMMANDS = {
     "parts": "list the prompt parts with their sizes, paces and conditions",
     "show": "print a prompt part, or copy it to make an override of it",
     "diff": "show what changed between two versions, or around an override",
-    "blame": "say where two prompts or requests part, why, and at what cost",
+    "blame": "say where two prompts or requests differ, why, and the cost",
     "perturb": "see whether a function's prompt stays when the world moves",
     "lint": "find what loses the cache, leaks, or could be forged",
     "lock": "pin every part of a project's prompts, or see what drifted",

@@ -63,7 +63,7 @@ class Session:
 
     `on_change` says what becomes of a part or tool that moves: `"notice"`, the model is told at the tail; `"wait"`, it
     waits for the next epoch. New released wording always waits. The state of the project, all behind the boundary of a
-    prompt, is told whenever it moves. A prompt may be a mere text, which has no tools and no boundary.
+    prompt, is told whenever it moves. A prompt may be a plain text, which has no tools and no boundary.
     """
 
     def __init__(self, prompt: Prompt | str, *, on_change: str = "notice") -> None:
@@ -341,7 +341,7 @@ class Derived:
 
 
 def _as_prompt(prompt: Prompt | str) -> Prompt:
-    """Return a prompt; a mere text is one part, whose changes are told like those of a project's instructions."""
+    """Return a prompt; a plain text is one part, whose changes are told like those of a project's instructions."""
     if isinstance(prompt, str):
         return Prompt((Part("prompt", prompt, Pace.PROJECT, "argument:prompt"),))
     if not isinstance(prompt, Prompt):

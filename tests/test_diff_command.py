@@ -29,25 +29,22 @@ DIFF = """\
 who: changed, +1 tokens
 --- old/who
 +++ new/who
-@@ -1,3 +1,3 @@
+@@ -1,2 +1,2 @@
 -You are an agent.
 +You are a careful agent.
  You help.
- 
 old: removed, -2 tokens
 --- old/old
 +++ new/old
-@@ -1,2 +1 @@
+@@ -1 +0,0 @@
 -Drop this.
- 
 new: added, +3 tokens
 --- old/new
 +++ new/new
-@@ -1 +1,2 @@
+@@ -0,0 +1 @@
 +Mind the é.
- 
 3 of 5 parts changed, +2 tokens in all (estimated)
-"""  # noqa: W293
+"""
 
 
 @pytest.fixture
@@ -138,9 +135,8 @@ def test_only_the_table_changed(table: str, parts: Path, capsysbinary: CaptureBy
 def test_last_newline(parts: Path, capsysbinary: CaptureBytes) -> None:
     """A last newline that went away is a change that is shown."""
     (parts / "base/1.1.0/hint.md").write_text("Hint.")
-    assert "hint: changed, +0 tokens\n--- old/hint\n+++ new/hint\n@@ -1,2 +1 @@\n Hint.\n-\n" in differ(
-        capsysbinary, parts, "base@1.0.0", "base@1.1.0"
-    )
+    shown = "hint: changed, +0 tokens\n--- old/hint\n+++ new/hint\n@@ -1 +1,2 @@\n Hint.\n+(no newline at the end)\n"
+    assert shown in differ(capsysbinary, parts, "base@1.0.0", "base@1.1.0")
 
 
 def test_files_of_a_family_without_parts(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
@@ -151,8 +147,8 @@ def test_files_of_a_family_without_parts(tmp_path: Path, capsysbinary: CaptureBy
         (tmp_path / "facts" / version / "same.json").write_text("[]\n")
     found = differ(capsysbinary, tmp_path, "facts@2026.1.1", "facts")
     assert found == (
-        "facts.json: changed, +4 tokens\n--- old/facts.json\n+++ new/facts.json\n@@ -1,2 +1,2 @@\n"
-        '-{}\n+{"as_of": "2027"}\n \n1 of 2 parts changed, +4 tokens in all (estimated)\n'
+        "facts.json: changed, +4 tokens\n--- old/facts.json\n+++ new/facts.json\n@@ -1 +1 @@\n"
+        '-{}\n+{"as_of": "2027"}\n1 of 2 parts changed, +4 tokens in all (estimated)\n'
     )
 
 

@@ -24,22 +24,20 @@ OLD, NEW, YOURS = "One.\nTwo.\n", "One.\n2.\n", "1.\nTwo.\n"
 MOVED = """\
 --- written against
 +++ bundled 2.0
-@@ -1,3 +1,3 @@
+@@ -1,2 +1,2 @@
  One.
 -Two.
 +2.
- 
-"""  # noqa: W293
+"""
 
 EDITED = """\
 --- written against
 +++ yours
-@@ -1,3 +1,3 @@
+@@ -1,2 +1,2 @@
 -One.
 +1.
  Two.
- 
-"""  # noqa: W293
+"""
 
 UNKNOWN = "the text that it was written against is not recorded, or no longer bundled\n"
 
@@ -87,8 +85,8 @@ def test_start_unknown(table: str | None, own: Path, capsysbinary: CaptureBytes)
     """Where the common start is not known, the bundled text and the override are compared with each other."""
     lay_out(own, {"f/2.0/one.md": YOURS} | ({"f/2.0/overrides.table": table} if table else {}))
     shown = differ(capsysbinary, "one", "--parts", str(own))
-    assert shown.startswith(UNKNOWN + "--- bundled 2.0\n+++ yours\n@@ -1,3 +1,3 @@\n")
-    assert shown.endswith("-One.\n-2.\n+1.\n+Two.\n \n")
+    assert shown.startswith(UNKNOWN + "--- bundled 2.0\n+++ yours\n@@ -1,2 +1,2 @@\n")
+    assert shown.endswith("-One.\n-2.\n+1.\n+Two.\n")
 
 
 @pytest.mark.parametrize(("table", "start"), [(f"one {sha256_hex(OLD)}\n", OLD), ("", None)])

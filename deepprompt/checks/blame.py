@@ -44,6 +44,7 @@ KINDS = {
     "case": "upper and lower case changed",
     "edit": "the text was edited",
 }
+"""Every kind of change that can be blamed, in words."""
 
 _SHOWN = 120
 _MODELS = ("model", "modelId")

@@ -136,7 +136,7 @@ def _digest(text: str) -> str:
 
 
 def _by_layout(whole: Segment) -> Iterator[Segment]:
-    """Yield a mere text in the sections that the builder lays a prompt out in, or whole where it has none of them."""
+    """Yield a plain text in the sections that the builder lays a prompt out in, or whole where it has none of them."""
     text = whole.text
     cuts: dict[int, tuple[str, str, Pace | None, bool]] = {0: (BARE, "", None, False)}
     boundary = text.find(BOUNDARY)

@@ -205,7 +205,7 @@ class _Sides:
 
     @property
     def advice(self) -> str:
-        """What may help if the prefix moves: a mere text does not say where it ends."""
+        """What may help if the prefix moves: a plain text does not say where it ends."""
         if self.is_cut:
             return ""
         return "all of the text counts, as it has no boundary; --boundary TEXT (boundary=) says what ends the prefix"

@@ -1,6 +1,6 @@
 """To what a place in a request belongs: the file and its line, the section, the message or the tool.
 
-A part of a prompt knows its origin. In a mere text the files and sections are found by the layout that the builder
+A part of a prompt knows its origin. In a plain text the files and sections are found by the layout that the builder
 gives them; a file that is written to look like that layout can mislead about the place, and about nothing else.
 """
 

@@ -91,8 +91,14 @@ def _refuse_version(options: argparse.Namespace, own: Catalog) -> None:
 
 
 def _unified(before: str, after: str, old: str, new: str) -> str:
-    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), old, new, lineterm="")
+    lines = difflib.unified_diff(_lines(before), _lines(after), old, new, lineterm="")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text, with a word where the last of them has no end."""
+    lines = text.split("\n")
+    return [*lines, "(no newline at the end)"] if lines[-1] else lines[:-1]
 
 
 class _Version:

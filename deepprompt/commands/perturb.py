@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         type=given,
         default=BOUNDARY,
-        help="what ends the static prefix of a mere text (default: the boundary of build)",
+        help="what ends the static prefix of a plain text (default: the boundary of build)",
     )
     parser.add_argument(
         "--timeout",
