@@ -56,7 +56,8 @@ def read_commands(parsers: Mapping[str, argparse.ArgumentParser]) -> list[Comman
 
 def _summaries(program: argparse.ArgumentParser) -> dict[str, str]:
     (commands,) = [action for action in program._actions if isinstance(action, argparse._SubParsersAction)]
-    return {command.dest: command.help or "" for command in commands._choices_actions}
+    # As help itself shows it, where a percent sign is written twice.
+    return {command.dest: (command.help or "") % {} for command in commands._choices_actions}
 
 
 def _command(name: str, parser: argparse.ArgumentParser, summary: str) -> Command:
