@@ -73,7 +73,10 @@ class Session:
         """Where the answer stands whose tool calls wait for results; the end of the messages without one."""
         self.recorded: list[Recorded] = []
         """What `record` was told, and what it made of it; saved with the session."""
+        self.prefix = Prompt(())
+        """What is frozen: the static prefix with the tools, as a `Prompt` of its own."""
         self.epoch = 0
+        """How many prefixes there were; the first is 1."""
         prompt = _as_prompt(prompt)
         self._freeze(prompt)
         self.extend(prompt.messages)
