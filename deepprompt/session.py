@@ -33,6 +33,8 @@ from deepprompt.wire.recorded import Recorded, read_recorded
 from deepprompt.wire.request import Request
 from deepprompt.wire.usage import Usage, read_usage
 
+_TEXT = "argument:prompt"  # the origin of a prompt that is a plain text
+
 
 @dataclass(frozen=True, slots=True)
 class EpochSwitch:
@@ -149,13 +151,23 @@ class Session:
 
     def _take(self, own: list[dict[str, Any]], prompt: Prompt | str | None) -> tuple[Change, ...]:
         """Append the caller's message and what the model is to be told with it."""
-        changes = self._notices.changes if prompt is None else self._notices.look_at(_as_prompt(prompt))
+        changes = self._notices.changes if prompt is None else self._notices.look_at(self._of_its_kind(prompt))
         text = self._notices.text()
         news = [{"role": "user", "content": text}] if text else []
         # The results of calls come first in what follows them.
         self._append([*own, *news] if own and has_results(own[0]) else [*news, *own])
         self._notices.tell()
         return changes
+
+    def _of_its_kind(self, prompt: Prompt | str) -> Prompt:
+        """Return a prompt to compare with the frozen one. The parts of the one are nobody's in a text, and all gone."""
+        given = _as_prompt(prompt)
+        if _is_text(given) != _is_text(self.prefix):
+            began, now = ("a text", "a Prompt") if _is_text(self.prefix) else ("a Prompt", "a text")
+            raise SessionError(
+                f"this session began with {began}, and cannot be compared with {now}; give the same kind"
+            )
+        return given
 
     def request(
         self,
@@ -346,10 +358,14 @@ class Derived:
 def _as_prompt(prompt: Prompt | str) -> Prompt:
     """Return a prompt; a plain text is one part, whose changes are told like those of a project's instructions."""
     if isinstance(prompt, str):
-        return Prompt((Part("prompt", prompt, Pace.PROJECT, "argument:prompt"),))
+        return Prompt((Part("prompt", prompt, Pace.PROJECT, _TEXT),))
     if not isinstance(prompt, Prompt):
         raise SessionError(f"a session takes a Prompt or a text, {not_a_prompt(prompt)}")
     return prompt
+
+
+def _is_text(prompt: Prompt) -> bool:
+    return [part.origin for part in prompt.parts] == [_TEXT]
 
 
 def _frozen(prompt: Prompt) -> Prompt:

@@ -939,6 +939,13 @@ class TestWhatIsTaken:
         assert simulate([sent, sent.body, read[0]], CLAUDE) == simulate(read, CLAUDE)
         assert blame(sent, sent.body) is None
 
+    @pytest.mark.parametrize("one", [{"model": "m", "messages": []}, "You are careful.", None, 3])
+    def test_one_request_is_no_list(self, one: object) -> None:
+        """A body by itself would be read as a list of its keys."""
+        with pytest.raises(MessageError) as found:
+            simulate(one, CLAUDE)  # type: ignore[arg-type]
+        assert str(found.value) == f"simulate: requests are a list, one or more, not {type(one).__name__}"
+
     def test_rules_by_name(self) -> None:
         """Rules are those of a model; a provider's name is none."""
         with pytest.raises(MessageError) as found:

@@ -819,6 +819,16 @@ class TestTools:
         with pytest.raises(ToolError, match=f"^{re.escape(error)}(: inf)?$"):  # from Python 3.12 on it is told
             build(to, GO, tools=tools)
 
+    @pytest.mark.parametrize("key", ["schema", "input_schem", "inputschema"])
+    def test_a_schema_under_another_name(self, key: str) -> None:
+        """It would be left out, and the tool have no arguments; what a result looks like is something else."""
+        schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+        with pytest.raises(ToolError) as found:
+            build("openai", GO, tools=[{"name": "read", key: schema}])
+        read_as = "input_schema, parameters, inputSchema"
+        assert str(found.value) == f"tool 'read': its schema is called {key!r}; it is read as {read_as}"
+        build("openai", GO, tools=[{"name": "read", "outputSchema": schema}])
+
     def test_nested_too_deeply(self) -> None:
         """Nesting that Python cannot follow is no JSON either."""
         schema: dict[str, Any] = {}

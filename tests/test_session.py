@@ -220,6 +220,26 @@ def test_a_whole_answer() -> None:
     assert session.messages[-1] == said
 
 
+def test_a_text_and_a_prompt_are_not_compared() -> None:
+    """The parts of the one are not in the other: the model would be told that all its instructions are gone."""
+    builder = SystemPromptBuilder("You are careful.", [InstructionFile("AGENTS.md", "Run the tests.")])
+    for began, now, kinds in (
+        (builder.build(), builder.compose(), ("a text", "a Prompt")),
+        (builder.compose(), builder.build(), ("a Prompt", "a text")),
+    ):
+        session = Session(began)
+        said = f"this session began with {kinds[0]}, and cannot be compared with {kinds[1]}; give the same kind"
+        with pytest.raises(SessionError) as found:
+            session.user("Hi.", now)
+        assert str(found.value) == said
+        with pytest.raises(SessionError) as found:
+            session.update(now)
+        assert str(found.value) == said
+        assert session.messages == ()
+        session.new_epoch(now)
+        assert session.user("Hi.", now) == ()
+
+
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_a_user_who_says_nothing(text: str) -> None:
     """A blank text is no message: it would be left out of some requests, and the model would answer nothing."""

@@ -6,7 +6,7 @@ by default the estimate of the whole package. What the rules leave open is assum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from math import isfinite
@@ -96,6 +96,8 @@ def simulate(
     if not hasattr(rules, "caching"):
         wanted = "bundled_facts().rules(PROVIDER, MODEL)"
         raise MessageError(f"simulate: rules are those of a model, as {wanted} returns, not {rules!r:.60}")
+    if isinstance(requests, str | Mapping) or not isinstance(requests, Iterable):
+        raise MessageError(f"simulate: requests are a list, one or more, not {type(requests).__name__}")
     read = [as_segments(request) for request in requests]
     _check_times(times, len(read))
     prefixes = Prefixes(count)

@@ -122,6 +122,8 @@ class PromptAssemblyConfig:
 _TAKES = (
     ("system_prompt", SystemPromptConfig, "a SystemPromptConfig, such as SystemPromptConfig(preset='claude_code')"),
     ("os", str, "text"),
+    ("sessions_enabled", bool, "True or False"),
+    ("memory_enabled", bool, "True or False"),
     ("shell", str, "text"),
     ("claude_md_content", str, "text, as load_claude_md(cwd) returns"),
     ("output_style", str, "text"),

@@ -17,6 +17,8 @@ from deepprompt.tools import as_dict, tool_name, why_not_json
 from deepprompt.wire.blocks import Message, Text
 from deepprompt.wire.conversation import read_messages
 
+_SCHEMAS = ("input_schema", "parameters", "inputSchema")  # as Anthropic, OpenAI and MCP call it
+
 
 @dataclass(frozen=True, slots=True)
 class SystemBlock:
@@ -174,7 +176,8 @@ def _tool(definition: dict[str, Any]) -> Tool:
     name = tool_name({"name": fields.pop("name", None)})
     description = fields.pop("description", None)
     schema = {"type": "object", "properties": {}}
-    for key in ("input_schema", "parameters", "inputSchema"):
+    _check_spelling(name, fields)
+    for key in _SCHEMAS:
         schema = fields.pop(key, None) or schema
     if not isinstance(description, str | None) or not isinstance(schema, dict):
         raise ToolError(f"tool {name!r}: its description is text and its schema an object")
@@ -184,6 +187,16 @@ def _tool(definition: dict[str, Any]) -> Tool:
     # What MCP says beside these is for the client, and refused as a part of a definition.
     extra = {} if of_mcp else {"openai" if of_openai else "anthropic": fields}
     return Tool(name, description or "", schema, extra)
+
+
+def _check_spelling(name: str, fields: Mapping[str, Any]) -> None:
+    """Refuse a schema under a name that nobody reads: the tool would have no arguments."""
+    if any(key in fields for key in _SCHEMAS):
+        return
+    for key, value in fields.items():
+        is_schema = isinstance(value, dict) and ("properties" in value or value.get("type") == "object")
+        if is_schema and "output" not in key.lower():  # MCP's
+            raise ToolError(f"tool {name!r}: its schema is called {key!r}; it is read as {', '.join(_SCHEMAS)}")
 
 
 def _native_name(kind: str, definition: dict[str, Any]) -> str:
