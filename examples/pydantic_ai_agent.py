@@ -16,6 +16,7 @@ behind the instructions and at the newest message. Where the rest stands decides
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Literal
 
@@ -77,6 +78,7 @@ def converse(client: AsyncAnthropic, way: Way) -> Iterator[tuple[Usage, str]]:
 
 def main() -> None:
     """Have the same conversation in each of the three ways."""
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # which it shows on a terminal, in the middle of our table
     way: Way
     for way in ("rewrite", "append", "tail"):
         with demo.project(), demo.endpoint("ANTHROPIC_API_KEY", turns=TURNS) as endpoint:

@@ -422,7 +422,7 @@ class TestContributing:
             assert rest[0] in COMMANDS
         elif name == "python":
             assert exists(rest[1] if rest[0] == "-m" else rest[0])
-        elif name in ("git", "pytest", "zensical"):
+        elif name in ("git", "pytest", "source", "zensical"):
             assert rest
         elif "/" in name or re.search(r"\.\w+$", name):
             assert exists(name)
