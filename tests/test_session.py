@@ -691,6 +691,11 @@ def test_messages_of_the_real_sdks() -> None:
     session.append(called)
     session.append({"role": "tool", "tool_call_id": "c", "content": "done"})
     check("openai", GPT["model"], session.request(**GPT).body)
+    said = {"role": "assistant", "content": "Done.", "reasoning_content": "Hm."}  # which OpenAI's types do not know
+    whole = {"id": "c", "object": "chat.completion", "created": 0, "model": "deepseek-v4-pro"}
+    whole["choices"] = [{"index": 0, "finish_reason": "stop", "message": said}]
+    session.append(sdk("openai.types.chat").ChatCompletion.model_validate(whole))
+    assert session.messages[-1] == said
 
 
 # Requests
