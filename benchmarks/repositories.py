@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.measure import Row, Settings, compare, row
 from deepprompt import read_git
-from deepprompt.sources import git as git_module
+from deepprompt.sources.git import snapshot as git_module
 
 ENVIRONMENT = {
     "PATH": os.environ.get("PATH", os.defpath),

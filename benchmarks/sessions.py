@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from benchmarks.coding_session import BREAK, PREFIX_BYTES, Message, Turn, build_layout, coding_session, session_layout
 from deepprompt import Session
-from deepprompt.checks.cache import Simulation, simulate
-from deepprompt.wire.facts import bundled_facts
+from deepprompt.checks.cache.simulate import Simulation, simulate
+from deepprompt.providers.facts import bundled_facts
 
 LEAST_READ = 0.95
 MOST_TIME = 0.02

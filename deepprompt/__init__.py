@@ -15,30 +15,26 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from deepprompt.audit import AuditLog as AuditLog
-    from deepprompt.audit import read_log as read_log
     from deepprompt.catalog import Catalog as Catalog
     from deepprompt.catalog import bundled as bundled
     from deepprompt.catalog import from_folder as from_folder
     from deepprompt.catalog import from_package as from_package
-    from deepprompt.checks.blame import Blame as Blame
-    from deepprompt.checks.blame import blame as blame
-    from deepprompt.checks.cache import Simulation as Simulation
-    from deepprompt.checks.cache import simulate as simulate
-    from deepprompt.checks.counters import Counter as Counter
-    from deepprompt.checks.counters import calibrate as calibrate
-    from deepprompt.checks.counters import count_tokens as count_tokens
-    from deepprompt.checks.counters import counter_for as counter_for
+    from deepprompt.checks.blame.blame import Blame as Blame
+    from deepprompt.checks.blame.blame import blame as blame
+    from deepprompt.checks.cache.simulate import Simulation as Simulation
+    from deepprompt.checks.cache.simulate import simulate as simulate
     from deepprompt.checks.explain import Explanation as Explanation
     from deepprompt.checks.explain import explain as explain
-    from deepprompt.checks.findings import Finding as Finding
-    from deepprompt.checks.lint import lint as lint
-    from deepprompt.checks.perturb import Stability as Stability
-    from deepprompt.checks.perturb import perturb as perturb
+    from deepprompt.checks.lint.findings import Finding as Finding
+    from deepprompt.checks.lint.linter import lint as lint
+    from deepprompt.checks.perturb.perturb import Stability as Stability
+    from deepprompt.checks.perturb.perturb import perturb as perturb
     from deepprompt.checks.segments import Segment as Segment
     from deepprompt.checks.segments import read_request as read_request
-    from deepprompt.checks.tokens import estimate_tokens as estimate_tokens
-    from deepprompt.checks.verdict import Verdict as Verdict
+    from deepprompt.counters import Counter as Counter
+    from deepprompt.counters import calibrate as calibrate
+    from deepprompt.counters import count_tokens as count_tokens
+    from deepprompt.counters import counter_for as counter_for
     from deepprompt.errors import AssetError as AssetError
     from deepprompt.errors import AuditError as AuditError
     from deepprompt.errors import BudgetError as BudgetError
@@ -63,12 +59,22 @@ if TYPE_CHECKING:
     from deepprompt.prompt import Pace as Pace
     from deepprompt.prompt import Part as Part
     from deepprompt.prompt import Prompt as Prompt
-    from deepprompt.session import Derived as Derived
-    from deepprompt.session import EpochSwitch as EpochSwitch
-    from deepprompt.session import Session as Session
+    from deepprompt.providers.facts import Facts as Facts
+    from deepprompt.providers.facts import bundled_facts as bundled_facts
+    from deepprompt.providers.facts import load_facts as load_facts
+    from deepprompt.providers.usage import Usage as Usage
+    from deepprompt.providers.usage import read_usage as read_usage
+    from deepprompt.request.request import Request as Request
+    from deepprompt.request.request import build_cached_content as build_cached_content
+    from deepprompt.request.request import build_request as build_request
+    from deepprompt.session.notices import Change as Change
+    from deepprompt.session.session import Derived as Derived
+    from deepprompt.session.session import EpochSwitch as EpochSwitch
+    from deepprompt.session.session import Session as Session
+    from deepprompt.session.verdict import Verdict as Verdict
     from deepprompt.sources.claude_md import load_claude_md as load_claude_md
-    from deepprompt.sources.git import GitSnapshot as GitSnapshot
-    from deepprompt.sources.git import read_git as read_git
+    from deepprompt.sources.git.snapshot import GitSnapshot as GitSnapshot
+    from deepprompt.sources.git.snapshot import read_git as read_git
     from deepprompt.sources.instructions import InstructionFile as InstructionFile
     from deepprompt.sources.instructions import load_instruction_files as load_instruction_files
     from deepprompt.sources.project import ProjectContext as ProjectContext
@@ -83,6 +89,8 @@ if TYPE_CHECKING:
     from deepprompt.systems.agents import compose_subagent_prompt as compose_subagent_prompt
     from deepprompt.systems.agents import reminder as reminder
     from deepprompt.systems.agents import reminder_names as reminder_names
+    from deepprompt.systems.audit import AuditLog as AuditLog
+    from deepprompt.systems.audit import read_log as read_log
     from deepprompt.systems.builder import BASE_PROMPT_V1 as BASE_PROMPT_V1
     from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY as DYNAMIC_CONTEXT_BOUNDARY
     from deepprompt.systems.builder import SystemPromptBuilder as SystemPromptBuilder
@@ -109,17 +117,9 @@ if TYPE_CHECKING:
     from deepprompt.systems.tiers import compose_messages as compose_messages
     from deepprompt.systems.tiers import tiered_system_prompt as tiered_system_prompt
     from deepprompt.systems.toolset import tool_definitions as tool_definitions
+    from deepprompt.tokens import estimate_tokens as estimate_tokens
     from deepprompt.tools import Fingerprint as Fingerprint
     from deepprompt.tools import fingerprint as fingerprint
-    from deepprompt.wire.facts import Facts as Facts
-    from deepprompt.wire.facts import bundled_facts as bundled_facts
-    from deepprompt.wire.facts import load_facts as load_facts
-    from deepprompt.wire.notices import Change as Change
-    from deepprompt.wire.request import Request as Request
-    from deepprompt.wire.request import build_cached_content as build_cached_content
-    from deepprompt.wire.request import build_request as build_request
-    from deepprompt.wire.usage import Usage as Usage
-    from deepprompt.wire.usage import read_usage as read_usage
 
 _MODULES = {
     "AgentConfig": "deepprompt.systems.tagged",
@@ -127,24 +127,24 @@ _MODULES = {
     "AssembledPrompt": "deepprompt.systems.template",
     "AssetError": "deepprompt.errors",
     "AuditError": "deepprompt.errors",
-    "AuditLog": "deepprompt.audit",
+    "AuditLog": "deepprompt.systems.audit",
     "BASE_PROMPT_V1": "deepprompt.systems.builder",
-    "Blame": "deepprompt.checks.blame",
+    "Blame": "deepprompt.checks.blame.blame",
     "BudgetError": "deepprompt.errors",
     "CallError": "deepprompt.errors",
     "Catalog": "deepprompt.catalog",
-    "Change": "deepprompt.wire.notices",
-    "Counter": "deepprompt.checks.counters",
+    "Change": "deepprompt.session.notices",
+    "Counter": "deepprompt.counters",
     "DYNAMIC_CONTEXT_BOUNDARY": "deepprompt.systems.builder",
     "DeepPromptError": "deepprompt.errors",
-    "Derived": "deepprompt.session",
+    "Derived": "deepprompt.session.session",
     "EncodingError": "deepprompt.errors",
-    "EpochSwitch": "deepprompt.session",
+    "EpochSwitch": "deepprompt.session.session",
     "Explanation": "deepprompt.checks.explain",
-    "Facts": "deepprompt.wire.facts",
-    "Finding": "deepprompt.checks.findings",
+    "Facts": "deepprompt.providers.facts",
+    "Finding": "deepprompt.checks.lint.findings",
     "Fingerprint": "deepprompt.tools",
-    "GitSnapshot": "deepprompt.sources.git",
+    "GitSnapshot": "deepprompt.sources.git.snapshot",
     "IncludeNotFoundError": "deepprompt.errors",
     "InstructionFile": "deepprompt.sources.instructions",
     "McpServer": "deepprompt.systems.preset",
@@ -161,17 +161,17 @@ _MODULES = {
     "PromptAssemblyConfig": "deepprompt.systems.preset",
     "PromptAssemblyError": "deepprompt.errors",
     "PromptVars": "deepprompt.systems.preset",
-    "Request": "deepprompt.wire.request",
+    "Request": "deepprompt.request.request",
     "Responsibility": "deepprompt.systems.tagged",
     "Segment": "deepprompt.checks.segments",
-    "Session": "deepprompt.session",
+    "Session": "deepprompt.session.session",
     "SessionError": "deepprompt.errors",
-    "Simulation": "deepprompt.checks.cache",
+    "Simulation": "deepprompt.checks.cache.simulate",
     "SkillError": "deepprompt.errors",
     "SkillStore": "deepprompt.sources.skills",
     "SlashCommand": "deepprompt.systems.preset",
     "SourceError": "deepprompt.errors",
-    "Stability": "deepprompt.checks.perturb",
+    "Stability": "deepprompt.checks.perturb.perturb",
     "SystemPromptBuilder": "deepprompt.systems.builder",
     "SystemPromptConfig": "deepprompt.systems.preset",
     "Task": "deepprompt.systems.tagged",
@@ -182,49 +182,49 @@ _MODULES = {
     "UnknownPartError": "deepprompt.errors",
     "UnresolvedTokenError": "deepprompt.errors",
     "UrlContent": "deepprompt.systems.tiers",
-    "Usage": "deepprompt.wire.usage",
+    "Usage": "deepprompt.providers.usage",
     "UsageError": "deepprompt.errors",
     "VariableError": "deepprompt.errors",
-    "Verdict": "deepprompt.checks.verdict",
+    "Verdict": "deepprompt.session.verdict",
     "agent_names": "deepprompt.systems.agents",
     "agent_prompt": "deepprompt.systems.agents",
     "assemble_messages": "deepprompt.systems.tiers",
     "assemble_subagent_prompt": "deepprompt.systems.agents",
     "assemble_system_prompt": "deepprompt.systems.preset",
-    "blame": "deepprompt.checks.blame",
-    "build_cached_content": "deepprompt.wire.request",
-    "build_request": "deepprompt.wire.request",
+    "blame": "deepprompt.checks.blame.blame",
+    "build_cached_content": "deepprompt.request.request",
+    "build_request": "deepprompt.request.request",
     "build_system_prompt": "deepprompt.systems.tagged",
     "bundled": "deepprompt.catalog",
-    "bundled_facts": "deepprompt.wire.facts",
-    "calibrate": "deepprompt.checks.counters",
+    "bundled_facts": "deepprompt.providers.facts",
+    "calibrate": "deepprompt.counters",
     "compose_messages": "deepprompt.systems.tiers",
     "compose_subagent_prompt": "deepprompt.systems.agents",
     "compose_system_prompt": "deepprompt.systems.preset",
     "compose_tagged_prompt": "deepprompt.systems.tagged",
-    "count_tokens": "deepprompt.checks.counters",
-    "counter_for": "deepprompt.checks.counters",
+    "count_tokens": "deepprompt.counters",
+    "counter_for": "deepprompt.counters",
     "discover_project_context": "deepprompt.sources.project",
-    "estimate_tokens": "deepprompt.checks.tokens",
+    "estimate_tokens": "deepprompt.tokens",
     "explain": "deepprompt.checks.explain",
     "fingerprint": "deepprompt.tools",
     "from_folder": "deepprompt.catalog",
     "from_package": "deepprompt.catalog",
     "inject_recalled": "deepprompt.systems.builder",
-    "lint": "deepprompt.checks.lint",
+    "lint": "deepprompt.checks.lint.linter",
     "load_claude_md": "deepprompt.sources.claude_md",
-    "load_facts": "deepprompt.wire.facts",
+    "load_facts": "deepprompt.providers.facts",
     "load_instruction_files": "deepprompt.sources.instructions",
     "load_skills": "deepprompt.sources.skills",
-    "perturb": "deepprompt.checks.perturb",
-    "read_git": "deepprompt.sources.git",
-    "read_log": "deepprompt.audit",
+    "perturb": "deepprompt.checks.perturb.perturb",
+    "read_git": "deepprompt.sources.git.snapshot",
+    "read_log": "deepprompt.systems.audit",
     "read_request": "deepprompt.checks.segments",
-    "read_usage": "deepprompt.wire.usage",
+    "read_usage": "deepprompt.providers.usage",
     "reminder": "deepprompt.systems.agents",
     "reminder_names": "deepprompt.systems.agents",
     "render_project_context": "deepprompt.sources.project",
-    "simulate": "deepprompt.checks.cache",
+    "simulate": "deepprompt.checks.cache.simulate",
     "tiered_system_prompt": "deepprompt.systems.tiers",
     "tool_definitions": "deepprompt.systems.toolset",
 }

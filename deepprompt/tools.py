@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from deepprompt.arguments import expect
 from deepprompt.errors import ToolError
 from deepprompt.prompt import sha256_hex
-from deepprompt.sources.text import scrub
+from deepprompt.text.hygiene import scrub
 
 
 @dataclass(frozen=True, slots=True)

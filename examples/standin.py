@@ -22,8 +22,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from deepprompt import MessageError, Segment, bundled_facts, estimate_tokens, read_request, simulate
-from deepprompt.checks.cache import Charge
-from deepprompt.wire.conversation import read_messages
+from deepprompt.checks.cache.simulate import Charge
+from deepprompt.request.conversation import read_messages
 
 Body = dict[str, Any]
 

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from deepprompt.prompt import Pace, Part, Prompt
-from deepprompt.wire.usage import Usage
+from deepprompt.providers.usage import Usage
 
 # Texts that something on the way might change: quotes, markup, an emoji of several characters, one outside the BMP.
 ODD = 'naïve — 日本語 "quoted" \\ <b>&amp;</b> 🧭 👩‍👩‍👧 𝔘𝔫𝔦𐍈 \\u00e9\ttab'

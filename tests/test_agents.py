@@ -14,7 +14,6 @@ from deepprompt.catalog import bundled
 from deepprompt.errors import SkillError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace
 from deepprompt.sources.skills import SkillStore, load_skills
-from deepprompt.sources.text import drop_hidden, escape_tags
 from deepprompt.systems.agents import (
     AgentDefinition,
     agent_names,
@@ -26,6 +25,7 @@ from deepprompt.systems.agents import (
 )
 from deepprompt.systems.preset import McpServer, PromptAssemblyConfig, SystemPromptConfig, assemble_system_prompt
 from deepprompt.systems.variables import variables_of
+from deepprompt.text.hygiene import drop_hidden, escape_tags
 
 VERSION = ("claude_code", "2.1.37")
 PARENT = PromptAssemblyConfig(cwd="/srv/app", os="linux 6.1", shell="/bin/zsh", claude_md_content="Parent's own rules.")

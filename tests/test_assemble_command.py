@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from deepprompt.audit import read_log
 from deepprompt.cli import main
 from deepprompt.prompt import sha256_hex
+from deepprompt.systems.audit import read_log
 
 CaptureBytes = pytest.CaptureFixture[bytes]
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from deepprompt.audit import AuditLog, Drift, LogContents, prompts_folder, read_log, record_of, replay
 from deepprompt.errors import AuditError
 from deepprompt.prompt import sha256_hex
+from deepprompt.systems.audit import AuditLog, Drift, LogContents, prompts_folder, read_log, record_of, replay
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links, FIFOs and signals")
@@ -30,7 +30,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 # Appends records whose ids are PREFIX-0, PREFIX-1, …; says so on standard output after each if asked to.
 APPENDER = """
 import sys
-from deepprompt.audit import AuditLog
+from deepprompt.systems.audit import AuditLog
 from deepprompt.systems.template import PromptAssembler
 root, path, prefix, count, aloud = sys.argv[1:]
 log, assembler = AuditLog(path), PromptAssembler(root)
@@ -43,7 +43,7 @@ for number in range(int(count)):
 # Appends once below a limit on the size of files.
 LIMITED = """
 import resource, signal, sys
-from deepprompt.audit import AuditLog
+from deepprompt.systems.audit import AuditLog
 from deepprompt.systems.template import PromptAssembler
 root, path, size = sys.argv[1:]
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

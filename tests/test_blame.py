@@ -30,10 +30,10 @@ from deepprompt import (
     read_request,
 )
 from deepprompt.checks import places
-from deepprompt.checks.blame import KINDS, Blame, total_tokens
-from deepprompt.checks.changes import Change, classify, shared_start
+from deepprompt.checks.blame.blame import KINDS, Blame, total_tokens
 from deepprompt.checks.segments import Segment
-from deepprompt.wire import TARGETS
+from deepprompt.providers import TARGETS
+from deepprompt.text.compare import Change, classify, shared_start
 
 PLACES = {
     "anthropic": "system[1]",

@@ -14,7 +14,7 @@ from layout import lay_out
 from planted import PLANTS, RULES, TALK, body, built, edited, said
 
 from deepprompt import Prompt, Session, SystemPromptBuilder
-from deepprompt.checks.blame import KINDS
+from deepprompt.checks.blame.blame import KINDS
 from deepprompt.cli import main
 
 CaptureBytes = pytest.CaptureFixture[bytes]

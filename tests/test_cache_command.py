@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepprompt.checks.cache import simulate
+from deepprompt.checks.cache.simulate import simulate
 from deepprompt.checks.segments import read_request
 from deepprompt.cli import main
-from deepprompt.wire.facts import bundled_facts
-from deepprompt.wire.request import build_request
+from deepprompt.providers.facts import bundled_facts
+from deepprompt.request.request import build_request
 
 CaptureBytes = pytest.CaptureFixture[bytes]
 

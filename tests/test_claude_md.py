@@ -12,7 +12,7 @@ from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.claude_md import FILE_LIMIT, SEPARATOR, load_claude_md, read_claude_md
 from deepprompt.sources.instructions import load_instruction_files
-from deepprompt.sources.text import TRUNCATION_MARKER
+from deepprompt.text.hygiene import TRUNCATION_MARKER
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepprompt import DeepPromptError, MessageError, Note
-from deepprompt.wire.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
-from deepprompt.wire.conversation import read_messages
+from deepprompt.providers.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.request.conversation import read_messages
 
 PIXEL = "iVBORw0KGgo="
 NAN = float("nan")

@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from token_corpus import TEXTS
 
-from deepprompt import calibrate, count_tokens, counter_for, estimate_tokens
-from deepprompt.checks import counters
-from deepprompt.checks.counters import ESTIMATE, ByBytes, ByVocabulary, vocabulary_of
+from deepprompt import calibrate, count_tokens, counter_for, counters, estimate_tokens
+from deepprompt.counters import ESTIMATE, ByBytes, ByVocabulary, vocabulary_of
 from deepprompt.errors import UsageError
 
 COUNTS: dict[str, dict[str, int]] = json.loads(

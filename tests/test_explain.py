@@ -23,7 +23,7 @@ from deepprompt import (
     explain,
     read_request,
 )
-from deepprompt.checks.blame import total_tokens
+from deepprompt.checks.blame.blame import total_tokens
 from deepprompt.prompt import sha256_hex
 
 TOOLS: list[dict[str, Any]] = [

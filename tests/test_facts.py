@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import deepprompt.wire
+import deepprompt.providers
 from deepprompt import Facts, Pace, Part, Prompt, build_request, bundled, bundled_facts, load_facts
 from deepprompt.errors import AssetError
-from deepprompt.wire.facts import own_name
+from deepprompt.providers.facts import own_name
 
 AS_OF = "2026-11-15"
 
@@ -457,7 +457,7 @@ class TestNoFactInTheCode:
                     yield node.lineno, eval(text, {})
 
     @pytest.mark.parametrize(
-        "path", sorted(Path(deepprompt.wire.__file__).parent.glob("*.py")), ids=lambda path: path.name
+        "path", sorted(Path(deepprompt.providers.__file__).parent.glob("*.py")), ids=lambda path: path.name
     )
     def test_module(self, path: Path) -> None:
         """No module has a minimum, a lookback, a price or a lifetime of a provider."""
@@ -640,7 +640,7 @@ class TestWrong:
 
     def test_too_large(self, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
         """A file beyond all bounds is refused, not cut and taken for broken."""
-        monkeypatch.setattr("deepprompt.wire.facts._FILE_LIMIT", 20)
+        monkeypatch.setattr("deepprompt.providers.facts._FILE_LIMIT", 20)
         assert load_facts(write('{"providers": {}}   ')).as_of == AS_OF
         assert self.message(write('{"providers": {}}    ')) == "own.json: larger than 20 bytes"
 
@@ -655,7 +655,7 @@ class TestDate:
 
     PROMPT = Prompt((Part("a", "Be brief.", Pace.RELEASE, "test"),))
 
-    @pytest.mark.parametrize("to", deepprompt.wire.TARGETS)
+    @pytest.mark.parametrize("to", deepprompt.providers.TARGETS)
     @pytest.mark.parametrize(("own", "date"), [("", AS_OF), ("2027-01-10", "2027-01-10")])
     def test_explain(self, own: str, date: str, to: str, write: Write) -> None:
         """An explanation says of which date the facts are that it goes by."""

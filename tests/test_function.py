@@ -227,7 +227,7 @@ FAILURES = {
         "its process ended with exit code 0 before the function returned",
     ),
     "perturbed on import": (
-        "from deepprompt.checks.perturb import perturb\ndef make(): return 'x'\nperturb('prompts:make')",
+        "from deepprompt.checks.perturb.perturb import perturb\ndef make(): return 'x'\nperturb('prompts:make')",
         "deepprompt.errors.CallError: prompts:make: its own module perturbs it when imported; "
         "do that under if __name__ == '__main__' (PROJECT/prompts.py:3)",
     ),

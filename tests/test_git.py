@@ -28,9 +28,9 @@ from repositories import (
 )
 
 from deepprompt import SourceError, read_git
-from deepprompt.sources import git as git_module
-from deepprompt.sources.git import DIFF_LIMIT, MOST_SUBJECT, STATUS_LIMIT, GitSnapshot
-from deepprompt.sources.text import TRUNCATION_MARKER
+from deepprompt.sources.git import snapshot as git_module
+from deepprompt.sources.git.snapshot import DIFF_LIMIT, MOST_SUBJECT, STATUS_LIMIT, GitSnapshot
+from deepprompt.text.hygiene import TRUNCATION_MARKER
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 

@@ -17,8 +17,8 @@ from test_plan import MODELS, Model
 from wire_rules import marks
 
 from deepprompt import MessageError, Note, Pace, Part, Prompt, Request, ToolError, build_request, bundled_facts
-from deepprompt.wire import TARGETS
-from deepprompt.wire.growing import GrowingRequest
+from deepprompt.providers import TARGETS
+from deepprompt.request.growing import GrowingRequest
 
 MANY = settings(deadline=None, max_examples=12)
 

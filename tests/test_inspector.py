@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import Pace, Part, Prompt, blame, explain, read_request, simulate
-from deepprompt.checks.blame import total_tokens
+from deepprompt.checks.blame.blame import total_tokens
 from deepprompt.inspector import views
 from deepprompt.inspector.page import SCRIPTS, STYLES, render, text_of
 from deepprompt.inspector.timeline import Answer, timeline_view
 from deepprompt.inspector.views import View, difference_view, prompt_view
 from deepprompt.prompt import Note
-from deepprompt.sources.text import reveal
-from deepprompt.wire.facts import bundled_facts
-from deepprompt.wire.usage import Usage
+from deepprompt.providers.facts import bundled_facts
+from deepprompt.providers.usage import Usage
+from deepprompt.text.hygiene import reveal
 
 PIECES: dict[str, str | list[str | int]] = {
     "": "",

@@ -23,7 +23,7 @@ from deepprompt.sources.instructions import (
     InstructionFiles,
     load_instruction_files,
 )
-from deepprompt.sources.text import TRUNCATION_MARKER
+from deepprompt.text.hygiene import TRUNCATION_MARKER
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links, FIFOs and sockets")
 

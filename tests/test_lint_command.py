@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from guarded import failure, project, run, wrong
 
-from deepprompt.checks.rules import RULES
+from deepprompt.checks.lint.rules import RULES
 from deepprompt.cli import main
 
 Capture = pytest.CaptureFixture[str]

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from test_plan import MODELS
 
 from deepprompt import Facts, MessageError, ToolError, build_cached_content, build_request, bundled_facts
-from deepprompt.checks.findings import Finding, Limits
+from deepprompt.checks.lint.dp6_requests import RULES, find
+from deepprompt.checks.lint.findings import Finding, Limits
+from deepprompt.checks.lint.subjects import provider_of, subject_of
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.checks.rules.requests import RULES, find
-from deepprompt.checks.subjects import provider_of, subject_of
-from deepprompt.wire.facts import Rules
+from deepprompt.providers.facts import Rules
 
 Body = dict[str, Any]
 

@@ -20,12 +20,17 @@ from hypothesis import strategies as st
 from test_secrets import KEYS
 
 from deepprompt import Pace, Part, Prompt, SystemPromptBuilder
-from deepprompt.checks.findings import Finding, Limits, Subject
-from deepprompt.checks.lint import lint
+from deepprompt.checks.lint import dp1_moving as moving
+from deepprompt.checks.lint import dp2_order as order
+from deepprompt.checks.lint import dp3_forged as forged
+from deepprompt.checks.lint import dp4_size as size
+from deepprompt.checks.lint import dp5_secrets as secret
+from deepprompt.checks.lint.findings import Finding, Limits, Subject
+from deepprompt.checks.lint.linter import lint
+from deepprompt.checks.lint.rules import RULES
+from deepprompt.checks.lint.subjects import subject_of
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.checks.rules import RULES, forged, moving, order, secret, size
 from deepprompt.checks.segments import Segment
-from deepprompt.checks.subjects import subject_of
 from deepprompt.commands.lint import find_all, load_subjects
 from deepprompt.commands.settings import Settings
 

@@ -37,10 +37,10 @@ from test_lint_requests import (
 from test_plan import MODELS
 
 from deepprompt import MessageError, Pace, Part, Prompt, Request, Session, bundled_facts
-from deepprompt.checks.findings import Finding, Limits
+from deepprompt.checks.lint.dp7_turns import RULES, find
+from deepprompt.checks.lint.findings import Finding, Limits
+from deepprompt.checks.lint.subjects import subjects_of_requests
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.checks.rules.turns import RULES, find
-from deepprompt.checks.subjects import subjects_of_requests
 
 GO, YES, MORE = user(text(**MARK)), assistant("Yes."), user(text("More.", **MARK))
 UNMARKED = user(text())

@@ -51,8 +51,8 @@ from answers import (
 from recorder import Recorder, recorder, sdk
 
 from deepprompt.prompt import Prompt
-from deepprompt.wire.request import Request, build_request
-from deepprompt.wire.usage import read_usage
+from deepprompt.providers.usage import read_usage
+from deepprompt.request.request import Request, build_request
 
 # What pydantic says of LiteLLM's own types, and of how it copies a chunk of a stream.
 pytestmark = [

@@ -22,8 +22,8 @@ from deepprompt.checks.lock import (
 )
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
+from deepprompt.providers.facts import Rules, bundled_facts
 from deepprompt.tools import fingerprint
-from deepprompt.wire.facts import Rules, bundled_facts
 
 TOOL = {"name": "Read", "description": "Reads.", "input_schema": {"type": "object"}}
 PROMPT = Prompt(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from layout import lay_out
 
-from deepprompt.checks import moves
-from deepprompt.checks.moves import MOVES, Move, plan_moves, starting_point
+from deepprompt.checks.perturb import moves
+from deepprompt.checks.perturb.moves import MOVES, Move, plan_moves, starting_point
 from deepprompt.sources.function import Function
 
 FUNCTION = Function("prompts", "", "make", ())

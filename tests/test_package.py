@@ -19,28 +19,33 @@ from deepprompt.systems.variables import variables_of
 PACKAGE = Path(deepprompt.__file__).parent
 ASSETS = PACKAGE / "assets"
 
-# What each layer may know, by the first component below the package. Everything may know errors, arguments and prompt.
-GROUND = {"errors", "arguments", "prompt"}
-MAY_IMPORT = {
-    "errors": set[str](),
-    "arguments": {"errors"},
-    "prompt": {"errors", "arguments"},
-    "sources": GROUND | {"sources"},
-    "catalog": GROUND | {"sources", ""},
-    "tools": GROUND | {"sources"},
-    "systems": GROUND | {"sources", "catalog", "systems", "checks"},
-    "checks": GROUND | {"checks", "sources", "tools"},
-    "wire": GROUND | {"sources", "catalog", "tools", "checks", "wire"},
-    "audit": GROUND | {"systems", "sources"},
-    "inspector": GROUND | {"checks", "sources", "inspector"},
-    "session": GROUND | {"sources", "catalog", "tools", "checks", "wire"},
-    "commands": GROUND
-    | {"", "sources", "catalog", "systems", "checks", "commands", "audit", "wire", "session", "inspector"},
-    "testing": GROUND | {"testing", "checks", "sources", "wire"},
-    "cli": GROUND | {"commands", ""},
-    "__main__": {"cli"},
-    "__init__": set[str](),
-}
+# The rooms in the order in which they may know each other: each knows itself and what stands before it.
+ROOMS = (
+    "errors",
+    "arguments",
+    "prompt",
+    "words",
+    "text",
+    "tokens",
+    "counters",
+    "tools",
+    "sources",
+    "catalog",
+    "systems",
+    "providers",
+    "request",
+    "checks",
+    "session",
+    "inspector",
+    "testing",
+    "commands",
+    "cli",
+    "__main__",
+)
+MAY_IMPORT = {room: {*ROOMS[: number + 1]} for number, room in enumerate(ROOMS)} | {"__init__": set[str]()}
+for _face in ("catalog", "commands", "cli"):
+    MAY_IMPORT[_face].add("")  # the version
+MAY_IMPORT["providers"].add("request")  # until the neutral values lie below both
 
 
 def modules() -> list[Path]:

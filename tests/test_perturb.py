@@ -19,9 +19,9 @@ from layout import lay_out
 from repositories import contents, make_repository
 
 from deepprompt import Pace, Part, Prompt
-from deepprompt.checks import perturb as perturb_module
-from deepprompt.checks.moves import MOVES, starting_point
-from deepprompt.checks.perturb import Stability, perturb
+from deepprompt.checks.perturb import perturb as perturb_module
+from deepprompt.checks.perturb.moves import MOVES, starting_point
+from deepprompt.checks.perturb.perturb import Stability, perturb
 from deepprompt.errors import CallError, SourceError
 from deepprompt.sources.function import Function, Surroundings, _value, call_function
 
@@ -186,7 +186,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(root / "home"))
         patch.setenv("TZ", "UTC")
-        patch.setattr("deepprompt.checks.moves._other_locales", lambda: ["C"])  # there may be more
+        patch.setattr("deepprompt.checks.perturb.moves._other_locales", lambda: ["C"])  # there may be more
         patch.setattr("tempfile.tempdir", str(root / "temporary"))
         patch.setenv("TMPDIR", str(root / "temporary"))
         time.tzset()
@@ -207,14 +207,14 @@ def shared() -> Shared:
 def perturbed(project: Path, shared: Shared, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Stability]:
     """Perturbs a function of the corpus with all moves, in processes that it shares with the others."""
     monkeypatch.setattr(perturb_module, "call_function", shared.call)
-    monkeypatch.setattr("deepprompt.checks.moves._SEEDS", range(1, 4))  # which is enough for these, and quicker
+    monkeypatch.setattr("deepprompt.checks.perturb.moves._SEEDS", range(1, 4))  # which is enough for these, and quicker
     shared.seen.clear()
 
     def run(target: str) -> Stability:
         module = target.partition(":")[0]
         if module in shared.known:  # then nobody needs the copies of the project any more
-            monkeypatch.setattr("deepprompt.checks.moves.copy_project", lambda *_: "")
-            monkeypatch.setattr("deepprompt.checks.moves.use_crlf", lambda *_: None)
+            monkeypatch.setattr("deepprompt.checks.perturb.moves.copy_project", lambda *_: "")
+            monkeypatch.setattr("deepprompt.checks.perturb.moves.use_crlf", lambda *_: None)
         result = perturb(target, folder=str(project))
         shared.known.add(module)
         return result
@@ -466,7 +466,7 @@ def test_the_day_on_which_it_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
         def today(cls) -> date:  # type: ignore[override]
             return cls.moved
 
-    monkeypatch.setattr("deepprompt.checks.moves.date", Today)
+    monkeypatch.setattr("deepprompt.checks.perturb.moves.date", Today)
     for days in range(366):
         Today.moved = date(2027, 1, 1) + timedelta(days)
         begin = time.localtime(starting_point(".").clock)

@@ -17,7 +17,7 @@ from guarded import failure, run, wrong
 from layout import lay_out
 from repositories import make_repository, processes_with
 
-from deepprompt.checks.moves import MOVES
+from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.cli import main
 
 DOCS = (Path(__file__).parent.parent / "docs" / "perturb.md").read_text("utf-8")
@@ -245,7 +245,7 @@ def blocks(language: str) -> list[str]:
 def test_the_page_tells_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: CaptureText) -> None:
     """Its examples give what it says, whatever day it is, and its table has every move."""
     monkeypatch.chdir(lay_out(tmp_path, {"prompts.py": blocks("python")[0]}))
-    monkeypatch.setattr("deepprompt.checks.moves._other_locales", lambda: ["C"])  # elsewhere there may be more
+    monkeypatch.setattr("deepprompt.checks.perturb.moves._other_locales", lambda: ["C"])  # elsewhere there may be more
     days = "(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
     shown = [re.sub(days, "DAY", text) for text in blocks("text")]
     for command, text in zip(blocks("sh"), shown, strict=True):

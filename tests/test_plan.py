@@ -33,8 +33,8 @@ from deepprompt import (
     build_request,
     bundled_facts,
 )
-from deepprompt.wire import TARGETS
-from deepprompt.wire.plan import CHOICES, Mark
+from deepprompt.providers import TARGETS
+from deepprompt.request.marks import CHOICES, Mark
 
 MANY = settings(deadline=None, max_examples=14)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from repositories import processes_with
 
-from deepprompt.sources.process import _collect, _collect_portably, _end, run_side_by_side, signals_wait
+from deepprompt.sources.git.process import _collect, _collect_portably, _end, run_side_by_side, signals_wait
 
 Collector = Callable[[list[subprocess.Popen[bytes]], float, int, Callable[[], bool]], list[bytes | None]]
 
@@ -289,7 +289,7 @@ def test_sigterm_ends_the_process(script: str, output: str) -> None:
     """SIGTERM waits for the end of the context, and the process then ends as one that SIGTERM ended."""
     start = (
         "import os, signal, time\n"
-        "from deepprompt.sources.process import signals_wait\n"
+        "from deepprompt.sources.git.process import signals_wait\n"
         "def say(word): print(word, flush=True)\n"
     )
     with subprocess.Popen([sys.executable, "-c", start + script], stdout=subprocess.PIPE, text=True) as process:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from deepprompt.prompt import Note
 from deepprompt.sources import project as project_module
-from deepprompt.sources.git import GitSnapshot
+from deepprompt.sources.git.snapshot import GitSnapshot
 from deepprompt.sources.project import (
     ProjectContext,
     discover_project_context,

@@ -10,7 +10,7 @@ import pytest
 
 from deepprompt import Prompt, Session, SessionError, Usage
 from deepprompt.prompt import sha256_hex
-from deepprompt.wire.recorded import Recorded, read_recorded
+from deepprompt.session.record import Recorded, read_recorded
 
 ONE = Recorded("anthropic", "m", 3, 120, Usage(130, 100, {"5m": 20}, 7), "hit", "it was read", 12.5)
 

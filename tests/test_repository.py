@@ -27,10 +27,9 @@ from repositories import (
 )
 
 from deepprompt import SourceError, read_git
-from deepprompt.sources import git as git_module
-from deepprompt.sources import repository as repository_module
-from deepprompt.sources.git import GitSnapshot
-from deepprompt.sources.repository import (
+from deepprompt.sources.git import repository as repository_module
+from deepprompt.sources.git import snapshot as git_module
+from deepprompt.sources.git.repository import (
     Repository,
     _make_private_folder,
     _settings,
@@ -38,6 +37,7 @@ from deepprompt.sources.repository import (
     private_git_dir,
     read_state,
 )
+from deepprompt.sources.git.snapshot import GitSnapshot
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 
@@ -785,8 +785,8 @@ def test_split_index_without_its_half(repository: Path) -> None:
 # left. The other lines are the other signal's.
 AT_EVERY_LINE = """
 import os, shutil, signal, sys
-from deepprompt.sources import git
-places = ("sources/git.py", "sources/repository.py", "sources/process.py")
+from deepprompt.sources.git import snapshot as git
+places = ("sources/git/snapshot.py", "sources/git/repository.py", "sources/git/process.py")
 repository, temporary, number, first = sys.argv[1], os.environ["TMPDIR"], int(sys.argv[2]), int(sys.argv[3])
 def attempt(last):
     count, status, place = 0, None, ""

@@ -34,7 +34,7 @@ from deepprompt import (
     bundled_facts,
     compose_messages,
 )
-from deepprompt.wire import TARGETS
+from deepprompt.providers import TARGETS
 
 # Of one date: newer facts change what a request is built by, and none of these bytes.
 FACTS = Facts(json.loads(bundled().file("providers", "2026.11.15", "facts.json")), "facts")

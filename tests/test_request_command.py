@@ -26,7 +26,7 @@ from deepprompt import (
     tool_definitions,
 )
 from deepprompt.cli import main
-from deepprompt.wire import TARGETS
+from deepprompt.providers import TARGETS
 
 CaptureBytes = pytest.CaptureFixture[bytes]
 
@@ -601,7 +601,7 @@ class TestProcess:
         """A plain build does not load what writes requests."""
         code = (
             "import sys; from deepprompt.cli import main; main(['build', *sys.argv[1:]]); "
-            "print(*[name for name in sys.modules if name.startswith('deepprompt.wire.')], file=sys.stderr)"
+            "print(*[name for name in sys.modules if name.startswith('deepprompt.providers.')], file=sys.stderr)"
         )
         ran = subprocess.run([sys.executable, "-c", code, *options], capture_output=True, text=True, check=True)
         assert bool(ran.stderr.split()) == loaded

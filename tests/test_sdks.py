@@ -36,8 +36,8 @@ from answers import (
 )
 from recorder import Recorded, Recorder, recorder, sdk
 
-from deepprompt.wire.request import Request, build_cached_content, build_request
-from deepprompt.wire.usage import read_usage
+from deepprompt.providers.usage import read_usage
+from deepprompt.request.request import Request, build_cached_content, build_request
 
 GEMINI = "gemini-3.8-flash"
 CACHE = {"name": "cachedContents/abc", "model": f"models/{GEMINI}", "usageMetadata": {"totalTokenCount": 9000}}

@@ -30,7 +30,7 @@ from deepprompt.prompt import sha256_hex
 from deepprompt.sources import project as project_module
 from deepprompt.sources.files import shown_path
 from deepprompt.sources.project import render_sections
-from deepprompt.sources.secrets import _KEYS, _WORDS, redact
+from deepprompt.text.secrets import _KEYS, _WORDS, redact
 
 # What each kind looks like. None is anybody's: they are made of the alphabet, backwards, so that no kind has a word of
 # another in it.

@@ -30,7 +30,7 @@ from deepprompt import (
     read_request,
 )
 from deepprompt.checks.segments import Segment
-from deepprompt.wire import TARGETS
+from deepprompt.providers import TARGETS
 
 MARK = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 DIGEST = "sha256:" + "559aead08264d5795d3909718cdd05abd49572e84fe55590eef31a88a08fdffd"  # of the letter A

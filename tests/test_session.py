@@ -46,10 +46,10 @@ from deepprompt import (
     bundled_facts,
     fingerprint,
 )
-from deepprompt.checks.verdict import judge
-from deepprompt.sources.saved import FORMAT
-from deepprompt.wire import TARGETS
-from deepprompt.wire.notices import Change
+from deepprompt.providers import TARGETS
+from deepprompt.session.notices import Change
+from deepprompt.session.saved import FORMAT
+from deepprompt.session.verdict import judge
 
 OPUS: dict[str, Any] = {"to": "anthropic", "model": "claude-opus-5-5"}
 SONNET: dict[str, Any] = {"to": "anthropic", "model": "claude-sonnet-4-5"}

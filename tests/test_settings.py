@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deepprompt.checks.lint import Exemption
+from deepprompt.checks.lint.linter import Exemption
 from deepprompt.commands.settings import Settings, read_settings
 from deepprompt.errors import SourceError
 

@@ -11,10 +11,10 @@ import pytest
 from test_request import CONVERSATION, PROMPT, WITHOUT_IMAGE, build
 
 from deepprompt import MessageError, Pace, Part, Prompt, Session
+from deepprompt.checks.lint.subjects import body_of, model_of, provider_of, subject_of, subjects_of_requests
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.segments import read_request
-from deepprompt.checks.subjects import body_of, model_of, provider_of, subject_of, subjects_of_requests
-from deepprompt.wire import TARGETS
+from deepprompt.providers import TARGETS
 
 BODY: dict[str, Any] = {
     "model": "claude-opus-5-5",

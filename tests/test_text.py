@@ -10,9 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from deepprompt.prompt import Note
-from deepprompt.sources import text as text_module
-from deepprompt.sources.characters import TAG_FLAGS
-from deepprompt.sources.text import (
+from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY
+from deepprompt.text import hygiene as text_module
+from deepprompt.text.characters import TAG_FLAGS
+from deepprompt.text.hygiene import (
     TRUNCATION_MARKER,
     cut,
     decode,
@@ -29,7 +30,6 @@ from deepprompt.sources.text import (
     trim,
     unify_line_ends,
 )
-from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY
 
 DECODED = {
     "ascii": (b"a\n", "a\n"),

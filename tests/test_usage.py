@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from recorder import sdk
 
 from deepprompt.errors import DeepPromptError, UsageError
-from deepprompt.wire.usage import Usage, read_usage
+from deepprompt.providers.usage import Usage, read_usage
 
 # One provider's own words for the same traffic: tokens paid in full, read, written, and of output.
 SAME_TRAFFIC: dict[str, Callable[[int, int, int, int], dict[str, Any]]] = {
@@ -369,6 +369,6 @@ def test_a_sum_does_not_depend_on_its_order(usages: list[Usage]) -> None:
 
 def test_reading_imports_no_sdk() -> None:
     """The module needs nothing but the standard library and the errors."""
-    code = "import sys, deepprompt.wire.usage; print(*{name.partition('.')[0] for name in sys.modules})"
+    code = "import sys, deepprompt.providers.usage; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"anthropic", "openai", "google", "botocore", "litellm", "pydantic"} & {*done.stdout.split()}

@@ -12,9 +12,9 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
 
-from deepprompt.checks.counters import ESTIMATE, Counter, size_of
 from deepprompt.checks.places import BOUNDARY, CATALOGUED, CONTEXT, INSTRUCTIONS, SKILLS, file_headers
 from deepprompt.checks.segments import BARE, Segment, as_segments
+from deepprompt.counters import ESTIMATE, Counter, size_of
 from deepprompt.prompt import BOUNDARY_PART, Pace
 
 _BUNDLED = "deepprompt"

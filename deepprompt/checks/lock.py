@@ -14,19 +14,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from deepprompt.checks.lint.subjects import model_of, provider_of, subject_of
 from deepprompt.checks.places import BOUNDARY, CATALOGUED
 from deepprompt.checks.segments import Segment
 from deepprompt.checks.static import split_static
-from deepprompt.checks.subjects import model_of, provider_of, subject_of
-from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.prompt import Pace, sha256_hex
-from deepprompt.sources.secrets import redact
-from deepprompt.sources.text import scrub
+from deepprompt.text.hygiene import scrub
+from deepprompt.text.secrets import redact
+from deepprompt.tokens import estimate_tokens
 from deepprompt.tools import fingerprint
 
 if TYPE_CHECKING:
-    from deepprompt.wire.facts import Rules
+    from deepprompt.providers.facts import Rules
 
 FORMAT = 1
 _HEADER = "# The prompts of this project, part by part. Written by 'deepprompt lock'; do not edit, run it again.\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 
-from deepprompt.audit import AuditLog, record_of
 from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_json
+from deepprompt.systems.audit import AuditLog, record_of
 from deepprompt.systems.template import PromptAssembler
 
 

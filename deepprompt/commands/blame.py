@@ -7,13 +7,13 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
-from deepprompt.checks.blame import Blame, blame, total_tokens
+from deepprompt.checks.blame.blame import Blame, blame, total_tokens
 from deepprompt.checks.segments import Segment
 from deepprompt.commands.inputs import load_request
 from deepprompt.commands.options import given
 from deepprompt.commands.output import counted, write, write_json
-from deepprompt.sources.secrets import redact
-from deepprompt.sources.text import reveal
+from deepprompt.text.hygiene import reveal
+from deepprompt.text.secrets import redact
 
 # Changes that a terminal does not show.
 _UNSEEN = ("Unicode form", "byte order mark", "line ends", "white space", "trailing blanks", "escapes")
@@ -69,7 +69,7 @@ class _Prices:
 def _prices(options: argparse.Namespace, new: list[Segment]) -> _Prices:
     if not options.provider:
         return _Prices(0.1, 1.0, "0.1 x for a read; --provider NAME counts by its own")
-    from deepprompt.wire.facts import bundled_facts
+    from deepprompt.providers.facts import bundled_facts
 
     facts = bundled_facts()
     if options.provider not in facts.providers():

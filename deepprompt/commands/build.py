@@ -6,12 +6,12 @@ import argparse
 import dataclasses
 
 from deepprompt.catalog import bundled
-from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.commands import build_folder, build_request
 from deepprompt.commands.build_options import AGENT_OPTIONS, PRESET_OPTIONS, add_agent_options, add_preset_options
 from deepprompt.commands.options import given, own_part, set_options
 from deepprompt.commands.output import say_notes, write, write_json
 from deepprompt.prompt import Prompt, sha256_hex
+from deepprompt.tokens import estimate_tokens
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -98,7 +98,7 @@ def _project(cwd: str, options: argparse.Namespace) -> tuple[ProjectContext, tup
     project = discover_project_context(cwd)
     if options.no_git:
         return project, ()
-    from deepprompt.sources.git import read_git
+    from deepprompt.sources.git.snapshot import read_git
 
     git = read_git(cwd, root=options.root)
     project = project.with_git(git)

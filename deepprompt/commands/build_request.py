@@ -10,13 +10,13 @@ from deepprompt.commands.options import given, own_text, set_options
 from deepprompt.commands.output import say_notes, write, write_json
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import Note, Prompt
+from deepprompt.providers import TARGETS
 from deepprompt.sources.files import from_system
-from deepprompt.wire import TARGETS
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
-    from deepprompt.wire.facts import Facts
-    from deepprompt.wire.request import Request
+    from deepprompt.providers.facts import Facts
+    from deepprompt.request.request import Request
 
 OPTIONS = (
     "model", "message", "messages", "max_output_tokens", "stream", "prefix_lifetime", "lifetime", "cache_key",
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace, prompt: Prompt) -> int:
 
 
 def _build(options: argparse.Namespace, prompt: Prompt, notes: list[Note]) -> Request:
-    from deepprompt.wire.facts import load_facts
+    from deepprompt.providers.facts import load_facts
 
     facts = load_facts(options.facts) if options.facts else None
     messages, tools = _conversation(options.messages) if options.messages else ([], None)
@@ -126,7 +126,7 @@ def _build(options: argparse.Namespace, prompt: Prompt, notes: list[Note]) -> Re
 def _request(
     options: argparse.Namespace, prompt: Prompt, messages: Sequence[Mapping[str, object]], facts: Facts | None
 ) -> Request:
-    from deepprompt.wire.request import build_cached_content, build_request
+    from deepprompt.request.request import build_cached_content, build_request
 
     if options.make_cached_content:
         ttl = f"{options.make_cached_content}s"

@@ -9,16 +9,16 @@ from itertools import zip_longest
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.commands.options import given
 from deepprompt.commands.output import say, write, write_json
 from deepprompt.errors import MessageError
-from deepprompt.sources.text import one_line, reveal
+from deepprompt.text.hygiene import one_line, reveal
+from deepprompt.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from deepprompt.checks.cache import Simulation
+    from deepprompt.checks.cache.simulate import Simulation
     from deepprompt.commands.transcript import Transcript
-    from deepprompt.wire.facts import Facts, Rules
+    from deepprompt.providers.facts import Facts, Rules
 
 _GAP = 60.0
 
@@ -65,7 +65,7 @@ def read_gap(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     """Print what each request reads, writes and pays in full, the totals, and what is assumed."""
     from deepprompt.commands.transcript import read_transcript
-    from deepprompt.wire.facts import bundled_facts, load_facts, unknown_model
+    from deepprompt.providers.facts import bundled_facts, load_facts, unknown_model
 
     facts = load_facts(options.facts) if options.facts else bundled_facts()
     if options.provider not in facts.providers():
@@ -165,7 +165,7 @@ def replay_transcript(
     transcript: Transcript, rules: Rules, gap: float | None, count: Callable[[str], int] = estimate_tokens
 ) -> Replay:
     """Return what the cache makes of a transcript, and all that is assumed of it."""
-    from deepprompt.checks.cache import simulate
+    from deepprompt.checks.cache.simulate import simulate
 
     times, assumed = transcript.times, []
     if not times:

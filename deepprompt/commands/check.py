@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from deepprompt.checks.lock import compare_locks
-from deepprompt.checks.perturb import Stability, perturb
+from deepprompt.checks.perturb.perturb import Stability, perturb
 from deepprompt.commands import lint as lint_command
 from deepprompt.commands import lock as lock_command
 from deepprompt.commands import perturb as perturb_command

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from deepprompt.checks.counters import Counter, calibrate, counter_for, size_of
 from deepprompt.checks.segments import Segment
 from deepprompt.commands.options import given
+from deepprompt.counters import Counter, calibrate, counter_for, size_of
 from deepprompt.errors import UsageError
 
 
@@ -41,8 +41,8 @@ def model_of(segments: list[Segment]) -> str:
 def _calibrated(path: str, model: str) -> Counter:
     """Return the estimate by what a file recorded of a model, or of any, where nobody says which it is about."""
     from deepprompt.commands.transcript import read_transcript
-    from deepprompt.wire.facts import bundled_facts
-    from deepprompt.wire.recorded import Recorded
+    from deepprompt.providers.facts import bundled_facts
+    from deepprompt.session.record import Recorded
 
     facts = bundled_facts()
     # Nothing is asked of these rules: they only say how requests that were not recorded would be marked.

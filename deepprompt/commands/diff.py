@@ -6,13 +6,13 @@ import argparse
 import difflib
 
 from deepprompt.catalog import SUFFIX, Catalog, bundled, from_folder
-from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_json
 from deepprompt.commands.show import find_part
 from deepprompt.errors import UnknownPartError
 from deepprompt.prompt import sha256_hex
 from deepprompt.systems.overrides import Overrides
+from deepprompt.tokens import estimate_tokens
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

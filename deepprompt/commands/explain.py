@@ -14,7 +14,7 @@ from deepprompt.commands.inputs import built, load_request
 from deepprompt.commands.options import given, working_folder
 from deepprompt.commands.output import write, write_json
 from deepprompt.prompt import Pace
-from deepprompt.sources.text import one_line, reveal
+from deepprompt.text.hygiene import one_line, reveal
 
 _HEADS = ("part", "pace", "bytes", "tokens", "share", "sha256", "origin")
 _TO_THE_RIGHT = (2, 3, 4)

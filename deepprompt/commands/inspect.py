@@ -112,7 +112,7 @@ def _prompt(options: argparse.Namespace, segments: list[Segment], name: str) -> 
 
 
 def _difference(options: argparse.Namespace, old: list[Segment], new: list[Segment]) -> View:
-    from deepprompt.checks.blame import blame, total_tokens
+    from deepprompt.checks.blame.blame import blame, total_tokens
     from deepprompt.checks.explain import explain
     from deepprompt.inspector.views import difference_view
 

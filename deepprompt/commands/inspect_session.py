@@ -9,22 +9,22 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from deepprompt.audit import read_log
 from deepprompt.checks.blocks import items
-from deepprompt.checks.counters import ESTIMATE, ByBytes, Counter
 from deepprompt.checks.explain import explain
 from deepprompt.checks.segments import Segment, read_request
-from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.commands import counting
 from deepprompt.commands.cache import replay_transcript
 from deepprompt.commands.inspect import compose_record
 from deepprompt.commands.options import working_folder
 from deepprompt.commands.transcript import Transcript, parse_lines, parse_transcript
+from deepprompt.counters import ESTIMATE, ByBytes, Counter
 from deepprompt.errors import MessageError
 from deepprompt.inspector.timeline import Answer, timeline_view
 from deepprompt.inspector.views import View
-from deepprompt.wire.facts import Facts, Rules, bundled_facts
-from deepprompt.wire.recorded import Recorded
+from deepprompt.providers.facts import Facts, Rules, bundled_facts
+from deepprompt.session.record import Recorded
+from deepprompt.systems.audit import read_log
+from deepprompt.tokens import estimate_tokens
 
 # Whose models are called how. What is called otherwise, or not at all, goes through an engine's cache, which reads
 # whatever begins like an earlier request.

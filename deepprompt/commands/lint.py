@@ -13,17 +13,17 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from deepprompt import __version__
-from deepprompt.checks.findings import Finding, Limits, Subject
-from deepprompt.checks.lint import known_code, lint
-from deepprompt.checks.rules import RULES
+from deepprompt.checks.lint.findings import Finding, Limits, Subject
+from deepprompt.checks.lint.linter import known_code, lint
+from deepprompt.checks.lint.rules import RULES
+from deepprompt.checks.lint.subjects import model_of, provider_of, subject_of, subjects_of_requests, told_apart
 from deepprompt.checks.segments import Segment
-from deepprompt.checks.subjects import model_of, provider_of, subject_of, subjects_of_requests, told_apart
 from deepprompt.commands.inputs import read_target, target_function
 from deepprompt.commands.options import given, own_bytes, working_folder
 from deepprompt.commands.output import say, write, write_json
 from deepprompt.commands.settings import Settings, read_settings
 from deepprompt.errors import MessageError, SourceError
-from deepprompt.sources.text import decode, unify_line_ends
+from deepprompt.text.hygiene import decode, unify_line_ends
 
 TEXT_FILES = (".md", ".mdc", ".txt", ".prompt", ".rst")
 """What of a folder is linted."""
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     if options.model and not options.provider:
         options.usage_error("--model needs --provider NAME, whose model it is")
     if options.provider:
-        from deepprompt.wire.facts import bundled_facts
+        from deepprompt.providers.facts import bundled_facts
 
         if options.provider not in (known := bundled_facts().providers()):
             options.usage_error(f"no provider {options.provider!r}; there are: {', '.join(known)}")
@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         write_json(report(found, subjects), options.out or "")
     elif options.format == "sarif":
-        from deepprompt.checks.sarif import sarif_log
+        from deepprompt.checks.lint.sarif import sarif_log
 
         files = frozenset(s.place for subject in subjects if subject.is_file for s in subject.segments)
         homes = {subject.name: home for target, subject in loaded if (home := _home(target, folder))}
@@ -218,7 +218,7 @@ def find_all(subjects: Sequence[Subject], settings: Settings, model: str = "") -
 
 def _unknown_models(subjects: Sequence[Subject], settings: Settings, model: str) -> list[str]:
     """Return what to say of models that the facts do not know: their requests are held to less."""
-    from deepprompt.wire.facts import unknown_model
+    from deepprompt.providers.facts import unknown_model
 
     rules = [_limits(subject, settings, model).rules for subject in subjects]
     said = dict.fromkeys(unknown_model(one) for one in rules if one is not None and one.model)
@@ -240,7 +240,7 @@ def _limits(subject: Subject, settings: Settings, wanted: str = "") -> Limits:
         model = wanted or model or named[provider]
     if not provider:
         return limits
-    from deepprompt.wire.facts import bundled_facts
+    from deepprompt.providers.facts import bundled_facts
 
     facts = bundled_facts()
     return dataclasses.replace(limits, rules=facts.rules(facts.behind(provider, model), model))

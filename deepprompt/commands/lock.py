@@ -25,8 +25,8 @@ from deepprompt.commands.options import given, own_text, working_folder
 from deepprompt.commands.output import counted, write, write_json
 from deepprompt.commands.settings import Settings, read_settings
 from deepprompt.errors import MessageError, SourceError
-from deepprompt.sources.text import one_line, reveal
-from deepprompt.wire.facts import Rules, bundled_facts
+from deepprompt.providers.facts import Rules, bundled_facts
+from deepprompt.text.hygiene import one_line, reveal
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -11,8 +11,8 @@ from contextlib import suppress
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.files import from_system, replace_file
-from deepprompt.sources.secrets import redact
-from deepprompt.sources.text import one_line, reveal
+from deepprompt.text.hygiene import one_line, reveal
+from deepprompt.text.secrets import redact
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from deepprompt.catalog import PRESET, SUFFIX, Catalog, bundled, from_folder
-from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_json
 from deepprompt.errors import AssetError
+from deepprompt.tokens import estimate_tokens
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,8 @@ import argparse
 import dataclasses
 import os
 
-from deepprompt.checks.moves import MOVES
-from deepprompt.checks.perturb import Stability, perturb
+from deepprompt.checks.perturb.moves import MOVES
+from deepprompt.checks.perturb.perturb import Stability, perturb
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.commands.inputs import TIMEOUT, target_function
 from deepprompt.commands.options import given, working_folder

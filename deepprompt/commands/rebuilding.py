@@ -10,14 +10,14 @@ from itertools import pairwise
 from typing import Any
 
 from deepprompt.checks.blocks import as_json
-from deepprompt.checks.prefixes import OPTIONS
+from deepprompt.checks.cache.prefixes import OPTIONS
 from deepprompt.checks.segments import Segment, read_request
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Prompt
-from deepprompt.wire import TARGETS
-from deepprompt.wire.facts import Facts, Rules
-from deepprompt.wire.growing import GrowingRequest
-from deepprompt.wire.request import build_request
+from deepprompt.providers import TARGETS
+from deepprompt.providers.facts import Facts, Rules
+from deepprompt.request.growing import GrowingRequest
+from deepprompt.request.request import build_request
 
 _SYSTEM = ("system", "developer")
 _ANSWERING = ("assistant", "model")

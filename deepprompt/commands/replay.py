@@ -6,10 +6,10 @@ import argparse
 import difflib
 import os
 
-from deepprompt.audit import read_log, replay
 from deepprompt.commands.options import given
 from deepprompt.commands.output import counted, say, write, write_json
 from deepprompt.errors import AuditError
+from deepprompt.systems.audit import read_log, replay
 from deepprompt.systems.template import PromptAssembler
 
 

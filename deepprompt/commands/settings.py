@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepprompt.catalog import did_you_mean
-from deepprompt.checks.lint import Exemption, known_code
-from deepprompt.checks.moves import MOVES
+from deepprompt.checks.lint.linter import Exemption, known_code
+from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.commands.options import own_bytes
 from deepprompt.commands.output import say
@@ -83,7 +83,7 @@ def _unknown_models(settings: Settings) -> Iterator[str]:
     """Yield what there is to say of models that the facts do not know: no error, as new ones come every month."""
     if not settings.models:
         return
-    from deepprompt.wire.facts import bundled_facts, unknown_model
+    from deepprompt.providers.facts import bundled_facts, unknown_model
 
     facts = bundled_facts()
     for provider, model in settings.models:
@@ -121,7 +121,7 @@ def _model(text: str, table: _Table) -> tuple[str, str]:
     provider, slash, model = text.partition("/")
     if not slash or not provider or not model:
         raise table.wrong("models", f"{text!r} is not written as PROVIDER/MODEL")
-    from deepprompt.wire.facts import bundled_facts
+    from deepprompt.providers.facts import bundled_facts
 
     if provider not in (known := bundled_facts().providers()):
         raise table.wrong("models", f"no provider {provider!r}; there are: {', '.join(known)}")

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+from deepprompt.checks.lint.subjects import seconds_of
 from deepprompt.checks.segments import Segment
-from deepprompt.checks.subjects import seconds_of
 from deepprompt.commands.options import own_text
 from deepprompt.commands.rebuilding import ends_of, rebuild, segments_of
 from deepprompt.errors import MessageError, ToolError, UsageError
 from deepprompt.prompt import Pace, Part, Prompt
-from deepprompt.wire.facts import Facts, Rules
-from deepprompt.wire.recorded import Recorded, read_recorded
-from deepprompt.wire.usage import Usage, read_usage
+from deepprompt.providers.facts import Facts, Rules
+from deepprompt.providers.usage import Usage, read_usage
+from deepprompt.session.record import Recorded, read_recorded
 
 _EXPECTED = 'expected request bodies, a list of messages, {"messages": [...]} or a saved session'
 _OF_BODIES = ("body", "messages", "input", "contents")

@@ -15,7 +15,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from deepprompt.sources.text import split_hidden
+from deepprompt.text.hygiene import split_hidden
 
 STYLES = ("page.css",)
 SCRIPTS = ("draw.js", "prompt.js", "difference.js", "timeline.js", "start.js")

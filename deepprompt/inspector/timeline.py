@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from deepprompt.checks.blame import Blame, blame
-from deepprompt.checks.counters import size_of
+from deepprompt.checks.blame.blame import Blame, blame
 from deepprompt.checks.explain import Explanation
 from deepprompt.checks.segments import Segment
+from deepprompt.counters import size_of
 from deepprompt.inspector.page import label_of
 from deepprompt.inspector.views import View, cause_of, prompt_view
 
 if TYPE_CHECKING:
-    from deepprompt.checks.cache import Charge, Simulation
-    from deepprompt.wire.usage import Usage
+    from deepprompt.checks.cache.simulate import Charge, Simulation
+    from deepprompt.providers.usage import Usage
 
 _FINE = ("hit", "cold start", "")
 # Of what a request shares with the one before it, some is behind the last mark. So much of it read is no miss.

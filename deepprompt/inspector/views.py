@@ -9,12 +9,12 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from deepprompt.checks.blame import Blame
-from deepprompt.checks.changes import shared_start
-from deepprompt.checks.counters import size_of
+from deepprompt.checks.blame.blame import Blame
 from deepprompt.checks.explain import Explanation, Row
+from deepprompt.counters import size_of
 from deepprompt.inspector.page import label_of, text_of
 from deepprompt.prompt import Note
+from deepprompt.text.compare import shared_start
 
 View = dict[str, Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from deepprompt.errors import FileRefusedError
 from deepprompt.prompt import Note
 from deepprompt.sources.files import read_below
-from deepprompt.sources.text import TRUNCATION_MARKER, decode, neutralise, shorten
+from deepprompt.text.hygiene import TRUNCATION_MARKER, decode, neutralise, shorten
 
 
 def load_advice(

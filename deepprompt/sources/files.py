@@ -14,8 +14,8 @@ from contextlib import suppress
 
 from deepprompt.errors import DeepPromptError, FileRefusedError, SourceError
 from deepprompt.prompt import Note
-from deepprompt.sources.secrets import redact
-from deepprompt.sources.text import drop_hidden, neutralise, scrub, to_text
+from deepprompt.text.hygiene import drop_hidden, neutralise, scrub, to_text
+from deepprompt.text.secrets import redact
 
 REPLACED = "it was replaced while it was being opened"
 

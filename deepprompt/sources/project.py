@@ -9,12 +9,12 @@ from dataclasses import dataclass, fields, replace
 
 from deepprompt.prompt import Note
 from deepprompt.sources.files import path_text, shown_path
-from deepprompt.sources.secrets import redact
-from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
+from deepprompt.text.hygiene import escape_boundary, escape_roles, is_blank, one_line, scrub
+from deepprompt.text.secrets import redact
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
-    from deepprompt.sources.git import GitSnapshot
+    from deepprompt.sources.git.snapshot import GitSnapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from deepprompt.sources.files import (
     search_roots,
     shown_path,
 )
-from deepprompt.sources.secrets import redact
-from deepprompt.sources.text import decode, neutralise, one_line, scrub, trim
+from deepprompt.text.hygiene import decode, neutralise, one_line, scrub, trim
+from deepprompt.text.secrets import redact
 
 SCAN_FOLDERS = (".deepseek/skills", "skills", ".opencode/skills", ".claude/skills", ".agents/skills")
 SKILL_FILE = "SKILL.md"

@@ -10,10 +10,10 @@ from deepprompt.catalog import Catalog, bundled, did_you_mean
 from deepprompt.errors import SkillError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Part, Prompt
 from deepprompt.sources.skills import SkillStore
-from deepprompt.sources.text import escape_roles, escape_tags, scrub
 from deepprompt.systems.overrides import Overrides
 from deepprompt.systems.preset import PromptAssemblyConfig, environment_part
 from deepprompt.systems.variables import interpolate, variables_of
+from deepprompt.text.hygiene import escape_roles, escape_tags, scrub
 
 _FAMILY, _VERSION = "claude_code", "2.1.37"
 _REMINDER_TAG = "system-reminder"

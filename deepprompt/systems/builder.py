@@ -12,7 +12,7 @@ from deepprompt.catalog import bundled
 from deepprompt.errors import DeepPromptError, SourceError
 from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt, hold_to_order, parts_of
 from deepprompt.sources.project import ProjectContext, refuse_project, render_sections
-from deepprompt.sources.text import escape_boundary, escape_roles, is_blank, one_line, scrub
+from deepprompt.text.hygiene import escape_boundary, escape_roles, is_blank, one_line, scrub
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from deepprompt.arguments import expect
 from deepprompt.catalog import SUFFIX, Catalog, did_you_mean
 from deepprompt.errors import UnknownPartError
 from deepprompt.prompt import Note, sha256_hex
-from deepprompt.sources.text import unify_line_ends
+from deepprompt.text.hygiene import unify_line_ends
 
 TABLE = "overrides.table"
 

@@ -16,16 +16,16 @@ from os import PathLike, fspath
 
 from deepprompt.arguments import expect, expect_each, expect_texts
 from deepprompt.catalog import Catalog, Row, bundled
-from deepprompt.checks.tokens import estimate_tokens
 from deepprompt.errors import AssetError, BudgetError, UnknownPartError
 from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
 from deepprompt.sources.files import path_text
 from deepprompt.sources.project import ProjectContext
-from deepprompt.sources.text import escape_boundary, escape_roles, neutralise, one_line, scrub
 from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY, SystemPromptBuilder
 from deepprompt.systems.overrides import Overrides
 from deepprompt.systems.toolset import Toolset
 from deepprompt.systems.variables import interpolate, variables_of
+from deepprompt.text.hygiene import escape_boundary, escape_roles, neutralise, one_line, scrub
+from deepprompt.tokens import estimate_tokens
 
 PRESETS = {"claude_code": "claude_code@2.1.37", "deepseek": "base@1.0.0"}
 ORDERS = {"algorithm": "preset.table", "catalog": "catalog.table"}

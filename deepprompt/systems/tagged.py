@@ -15,7 +15,7 @@ from deepprompt.arguments import expect, expect_each, expect_texts, expect_time
 from deepprompt.catalog import bundled
 from deepprompt.prompt import Note, Pace, Part, Prompt
 from deepprompt.sources.files import path_text
-from deepprompt.sources.text import escape_tags, is_blank, one_line, scrub, unify_line_ends
+from deepprompt.text.hygiene import escape_tags, is_blank, one_line, scrub, unify_line_ends
 
 TAGS = (
     "Identity", "Instructions", "Responsibilities", "Responsibility", "Role", "Directories", "Storage", "Formatting",

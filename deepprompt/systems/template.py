@@ -26,7 +26,7 @@ from deepprompt.errors import (
 )
 from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
 from deepprompt.sources.files import is_folder, path_text, read_below, refuse_claude
-from deepprompt.sources.text import unify_line_ends
+from deepprompt.text.hygiene import unify_line_ends
 
 FILE_LIMIT = 1 << 26
 

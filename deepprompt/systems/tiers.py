@@ -17,7 +17,7 @@ from deepprompt.arguments import expect, expect_each
 from deepprompt.catalog import bundled
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Part, Prompt
-from deepprompt.sources.text import is_blank, one_line, scrub
+from deepprompt.text.hygiene import is_blank, one_line, scrub
 
 TIERS = ("L0", "L1", "L2", "L3")
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from deepprompt.catalog import did_you_mean
 from deepprompt.errors import VariableError
 from deepprompt.prompt import Note
-from deepprompt.sources.text import one_line
+from deepprompt.text.hygiene import one_line
 
 _VARIABLE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
 

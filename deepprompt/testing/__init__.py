@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from syrupy.assertion import SnapshotAssertion
 
-    from deepprompt.checks.perturb import Stability
+    from deepprompt.checks.perturb.perturb import Stability
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,7 +57,7 @@ def assert_prefix_stable() -> Callable[..., Stability]:
     """Call a function that returns a prompt in changed surroundings, and fail if its static prefix moves."""
 
     def check(target: str | Callable[[], object], **options: Any) -> Stability:
-        from deepprompt.checks.perturb import perturb
+        from deepprompt.checks.perturb.perturb import perturb
         from deepprompt.errors import DeepPromptError
 
         try:

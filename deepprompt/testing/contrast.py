@@ -13,9 +13,9 @@ from unicodedata import category, normalize
 from deepprompt.checks.places import Place, of_text
 from deepprompt.checks.segments import BARE, read_request
 from deepprompt.prompt import Prompt
-from deepprompt.sources.characters import BLANK
-from deepprompt.sources.text import drop_hidden, reveal, to_text
 from deepprompt.testing.readable import Stored
+from deepprompt.text.characters import BLANK
+from deepprompt.text.hygiene import drop_hidden, reveal, to_text
 
 # With two lines around it, a change of one line fits into the eight lines that pytest shows without -vv, and with
 # these widths mostly into its 640 characters.

@@ -72,8 +72,8 @@ def _store_prompt(prompt: Prompt) -> Stored:
 
 def _body(value: object) -> object:
     """Return the body of a `Request`, which is what is sent of it."""
-    from deepprompt.wire.outline import way_to_prompt
-    from deepprompt.wire.request import Request  # who has one has paid for the import
+    from deepprompt.request.outline import way_to_prompt
+    from deepprompt.request.request import Request  # who has one has paid for the import
 
     if isinstance(value, Request):
         return value.body

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from repositories import commit, git, make_repository, write
 
-from deepprompt.sources.git import GitSnapshot
+from deepprompt.sources.git.snapshot import GitSnapshot
 from hostile.programs import STATUS, SUMMARY, append
 from hostile.scene import (
     DIFF,

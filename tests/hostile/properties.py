@@ -36,10 +36,10 @@ from deepprompt import (
     load_skills,
 )
 from deepprompt.prompt import sha256_hex
-from deepprompt.sources.characters import HIDDEN, TAG_FLAGS
 from deepprompt.sources.instructions import TOTAL_LIMIT, WHITELIST
-from deepprompt.sources.secrets import redact
-from deepprompt.sources.text import (
+from deepprompt.systems.tagged import TAGS
+from deepprompt.text.characters import HIDDEN, TAG_FLAGS
+from deepprompt.text.hygiene import (
     TRUNCATION_MARKER,
     decode,
     escape_boundary,
@@ -51,7 +51,7 @@ from deepprompt.sources.text import (
     scrub,
     shorten,
 )
-from deepprompt.systems.tagged import TAGS
+from deepprompt.text.secrets import redact
 
 SPEAKERS = "system|developer|assistant|user|tool|function|human"
 TOKENS = "im_start|im_end|endoftext|start_of_turn|end_of_turn|eot_id|system-reminder"

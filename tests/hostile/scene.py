@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pytest
 from repositories import ENVIRONMENT, commit, git, write
 
-from deepprompt.sources.git import GitSnapshot
+from deepprompt.sources.git.snapshot import GitSnapshot
 
 DEADLINE = 2.0
 SHORT = 0.4

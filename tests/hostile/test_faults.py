@@ -39,9 +39,9 @@ from deepprompt import (
     read_git,
 )
 from deepprompt.prompt import sha256_hex
-from deepprompt.sources import git as git_module
-from deepprompt.sources import process as process_module
 from deepprompt.sources.claude_md import read_claude_md
+from deepprompt.sources.git import process as process_module
+from deepprompt.sources.git import snapshot as git_module
 from hostile.properties import assert_neutral, assert_sound
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and descriptors")

@@ -32,7 +32,7 @@ from deepprompt import (
 from deepprompt.sources import skills as skills_module
 from deepprompt.sources.claude_md import read_claude_md
 from deepprompt.sources.instructions import FILE_LIMIT, WHITELIST
-from deepprompt.sources.text import TRUNCATION_MARKER
+from deepprompt.text.hygiene import TRUNCATION_MARKER
 from hostile.doors import SECRET, gathered, reported, run, unprivileged, within
 from hostile.properties import SCRATCH, assert_neutral, assert_sound
 

@@ -15,9 +15,9 @@ import pytest
 from repositories import make_repository
 
 from deepprompt import DYNAMIC_CONTEXT_BOUNDARY, read_git
-from deepprompt.sources import git as git_module
-from deepprompt.sources.git import DIFF_LIMIT, MOST_REASON, MOST_SUBJECT, STATUS_LIMIT, GitSnapshot
-from deepprompt.sources.text import TRUNCATION_MARKER
+from deepprompt.sources.git import snapshot as git_module
+from deepprompt.sources.git.snapshot import DIFF_LIMIT, MOST_REASON, MOST_SUBJECT, STATUS_LIMIT, GitSnapshot
+from deepprompt.text.hygiene import TRUNCATION_MARKER
 from hostile import places, programs, test_process, waits, words
 from hostile.scene import CASES, MACHINE, OVER, Entry, Scene, Tally, Trap, build, peak_memory, state
 

@@ -24,10 +24,13 @@ from deepprompt import (
     load_instruction_files,
     load_skills,
 )
-from deepprompt.sources.characters import TAG_FLAGS
+from deepprompt.request.conversation import read_messages
 from deepprompt.sources.files import refuse_claude
-from deepprompt.sources.secrets import redact
-from deepprompt.sources.text import (
+from deepprompt.systems.builder import inject_recalled
+from deepprompt.systems.tagged import TAGS
+from deepprompt.systems.template import minified
+from deepprompt.text.characters import TAG_FLAGS
+from deepprompt.text.hygiene import (
     cut,
     decode,
     drop_hidden,
@@ -42,10 +45,7 @@ from deepprompt.sources.text import (
     trim,
     unify_line_ends,
 )
-from deepprompt.systems.builder import inject_recalled
-from deepprompt.systems.tagged import TAGS
-from deepprompt.systems.template import minified
-from deepprompt.wire.conversation import read_messages
+from deepprompt.text.secrets import redact
 from hostile.properties import TARGETS
 
 MOST = 2.6**2

@@ -15,9 +15,9 @@ from layout import lay_out
 from repositories import commit, git, make_repository
 
 from deepprompt import AssembledPrompt, AuditLog, DeepPromptError, PromptAssembler, SkillError, load_skills, read_log
-from deepprompt.audit import prompts_folder, record_of
 from deepprompt.errors import AuditError
 from deepprompt.prompt import sha256_hex
+from deepprompt.systems.audit import prompts_folder, record_of
 from hostile.doors import gathered, reported, run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and modes")
@@ -232,7 +232,7 @@ def test_l07_home_in_a_log(root: Path, tmp_path: Path) -> None:
 # Appends records whose ids are PREFIX-0, PREFIX-1, …
 APPENDER = """
 import sys
-from deepprompt.audit import AuditLog
+from deepprompt.systems.audit import AuditLog
 from deepprompt.systems.template import PromptAssembler
 root, path, prefix, count = sys.argv[1:]
 log, assembler = AuditLog(path), PromptAssembler(root)

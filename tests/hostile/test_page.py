@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from deepprompt import Pace, Part, Prompt, explain, read_request
-from deepprompt.checks.blame import blame, total_tokens
-from deepprompt.checks.cache import simulate
+from deepprompt.checks.blame.blame import blame, total_tokens
+from deepprompt.checks.cache.simulate import simulate
 from deepprompt.inspector.page import render
 from deepprompt.inspector.timeline import Answer, timeline_view
 from deepprompt.inspector.views import difference_view, prompt_view
 from deepprompt.prompt import Note
-from deepprompt.wire.facts import bundled_facts
-from deepprompt.wire.usage import Usage
+from deepprompt.providers.facts import bundled_facts
+from deepprompt.providers.usage import Usage
 
 MARKER = "window.owned=1"
 SCRIPT = f"</script><script>{MARKER}</script><!-- <script> --></style><style>*{{color:red}}</style>"

@@ -18,9 +18,9 @@ import pytest
 from repositories import ENVIRONMENT, git, make_repository, processes_with, write
 
 from deepprompt import read_git
-from deepprompt.sources import git as git_module
-from deepprompt.sources.git import GitSnapshot
-from deepprompt.sources.process import run_side_by_side
+from deepprompt.sources.git import snapshot as git_module
+from deepprompt.sources.git.process import run_side_by_side
+from deepprompt.sources.git.snapshot import GitSnapshot
 from hostile.scene import DIFF, FAILED, MACHINE, OVER, change, peak_memory
 
 DEADLINE = 0.5

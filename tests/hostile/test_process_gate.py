@@ -18,7 +18,7 @@ import pytest
 from repositories import ENVIRONMENT, make_repository, write
 
 from deepprompt import read_git
-from deepprompt.sources import git as git_module
+from deepprompt.sources.git import snapshot as git_module
 from hostile.programs import promised, sign, with_a_part
 from hostile.scene import DIFF, Scene
 

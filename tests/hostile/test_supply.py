@@ -17,7 +17,7 @@ from layout import lay_out
 import deepprompt
 from deepprompt import AssetError, DeepPromptError, from_folder
 from deepprompt.catalog import MANIFEST, bundled, manifest_text, parse_manifest
-from deepprompt.sources.text import escape_roles, reveal
+from deepprompt.text.hygiene import escape_roles, reveal
 
 PACKAGE = Path(deepprompt.__file__).parent
 ASSETS = PACKAGE / "assets"

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from repositories import commit, git, make_repository, write
 
-from deepprompt.sources.git import STATUS_LIMIT, GitSnapshot
-from deepprompt.sources.text import TRUNCATION_MARKER
+from deepprompt.sources.git.snapshot import STATUS_LIMIT, GitSnapshot
+from deepprompt.text.hygiene import TRUNCATION_MARKER
 from hostile.places import index_of
 from hostile.programs import STATUS, append
 from hostile.scene import (

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from repositories import git, make_repository, make_stale, write
 
-from deepprompt.sources.git import MOST_SUBJECT, GitSnapshot
+from deepprompt.sources.git.snapshot import MOST_SUBJECT, GitSnapshot
 from hostile.programs import STATUS
 from hostile.scene import DIFF, Scene, Trap, all_but, both, case, cases, change, no_repository, right, unavailable
 

@@ -1,0 +1,235 @@
+"""Why a cache was missed: where two requests part, what moved there, and what it cost.
+
+Marks are left aside: moving one costs nothing. A later request that begins with all of the earlier one has nothing
+to be blamed for. Otherwise the first byte that differs decides, because everything after it is paid for again. What
+happened there is found in `checks.differences`, what kind of change a text went through in `checks.changes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepprompt.checks.blame.differences import SPEAKERS, in_blocks, in_parts, read_blocks
+from deepprompt.checks.places import Place, whole
+from deepprompt.checks.segments import BARE, Segment, as_segments
+from deepprompt.text.compare import shared_start
+
+KINDS = {
+    "setting": "a setting changed that the cache depends on",
+    "images": "the first image came or the last one went: with that, none of the messages can be read",
+    "tool order": "the same tools stand in another order",
+    "tool added": "a tool is new",
+    "tool removed": "a tool is gone",
+    "tool changed": "a tool's definition changed",
+    "key order": "the same JSON has its keys in another order",
+    "order": "the same parts, lines or words stand in another order",
+    "extended": "a message was extended in place; append a new one",
+    "inserted": "something was inserted into what was sent",
+    "removed": "something that was sent is gone",
+    "compaction": "several messages were replaced by fewer",
+    "role": "the same text is now said by somebody else",
+    "blocks": "the same text is cut into other blocks",
+    "line ends": "the line ends changed",
+    "byte order mark": "a byte order mark came or went",
+    "trailing blanks": "blanks at the end of a line, or empty lines, changed",
+    "white space": "only white space changed",
+    "Unicode form": "the same characters are composed otherwise",
+    "escapes": "the same characters are written as escapes or not",
+    "truncation": "one of the two is cut off",
+    "clock": "a date or a time changed",
+    "random id": "an id, a hash or another random value changed",
+    "path": "a path changed",
+    "number": "a number changed",
+    "case": "upper and lower case changed",
+    "edit": "the text was edited",
+}
+"""Every kind of change that can be blamed, in words."""
+
+_SHOWN = 120
+_MODELS = ("model", "modelId")
+# Where entries end, like marks: what was sent before can be read whatever it says.
+_ASIDE = ("prompt_cache_options",)
+_IMAGES = "images"
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """The first place where a request is not the one before it."""
+
+    kind: str
+    """`clock`, `path`, `order`, `edit`, `truncation` and so on: see `KINDS`."""
+    place: str
+    """The block of the request, such as `system[0]` or `tools[2] Read`, or the part of the prompt."""
+    source: str
+    """The file, section, message or tool that the text belongs to, as far as that can be told."""
+    line: int
+    """In the source, from 1; 0 where lines mean nothing."""
+    offset: int
+    """In the request's text, in bytes from its start, settings aside."""
+    old: str
+    new: str
+    """What the line was, and what it is: at most 120 characters of each around the place."""
+    kept: int
+    """The tokens before the place, by estimate: what can be read from the cache at most."""
+    lost: int
+    """The tokens of the later request after it, which cannot."""
+    repeated: int = 0
+    """Of these, those that the earlier request had sent as well: what the change costs is theirs."""
+    block: str = ""
+    """The kind of the block, such as `system`, `tool`, `text` or `thinking`."""
+    changing: bool = False
+    """Whether it stands behind the boundary, or in a part that is known to change with the turn."""
+
+    @property
+    def why(self) -> str:
+        """What happened, in words."""
+        return KINDS[self.kind]
+
+    def cost(self, read_price: float = 0.1, write_price: float = 1.0) -> float:
+        """Return what the change costs more, in tokens at the plain input price."""
+        return self.repeated * (write_price - read_price)
+
+
+def blame(old: object, new: object) -> Blame | None:
+    """Return why the later request cannot be read from what the earlier one left, None if it can.
+
+    Each is whatever `read_request` takes, or the segments that it returned.
+    """
+    before, after = as_segments(old), as_segments(new)
+    for side, other in ((before, after), (after, before)):
+        if [(segment.place, segment.joins) for segment in side] == [(BARE, True)]:  # who knows what it was sent with
+            other[:] = [segment for segment in other if segment.role == "system"]
+    joined = any(segment.joins for segment in (*before, *after))
+    was, now = _Request(before, joined), _Request(after, joined)
+    found = _difference(was, now)
+    setting = _changed_setting(was, now)
+    if setting and (found is None or _start(setting, was, now) <= found.offset):
+        return _of_setting(setting, was, now)
+    return found
+
+
+def total_tokens(request: object) -> int:
+    """Return how many tokens a request has, by the same estimate."""
+    return _Request(as_segments(request), False).size // 4
+
+
+class _Request:
+    """One side: its blocks, and its settings with the byte before which each of them counts."""
+
+    def __init__(self, segments: Sequence[Segment], joined: bool) -> None:
+        self.settings: dict[str, str] = {}
+        self.starts: dict[str, int] = {}
+        self.size = 0
+        self.image: Segment | None = None
+        shown = []
+        messages = None
+        for segment in segments:
+            if segment.kind == "setting":
+                self._set(segment.place, segment.text, self.size)
+                continue
+            if messages is None and segment.role in SPEAKERS:
+                messages = self.size
+            if messages is not None and self.image is None and _shows_image(segment):
+                self.image = segment
+                self._set(_IMAGES, segment.text, messages)
+            shown.append(segment)
+            self.size += _bytes(segment.text)
+        self.blocks = list(read_blocks(shown, joined))
+
+    def _set(self, name: str, value: str, start: int) -> None:
+        if name not in _ASIDE:
+            self.settings[name] = value
+            self.starts[name] = start
+
+
+def _shows_image(segment: Segment) -> bool:
+    """Whether a segment is, or has, an image as Anthropic takes it; whether there is any decides about all messages."""
+    lines = segment.text.split("\n") if segment.kind == "tool_result" else [segment.text]
+    return segment.kind in ("image", "tool_result") and any(
+        line.startswith("{") and '"type":"image"' in line and '"source":{' in line for line in lines
+    )
+
+
+def _changed_setting(was: _Request, now: _Request) -> str | None:
+    """Return the changed setting that costs most; None where a side does not say by which model it was sent."""
+    if any(name in was.settings for name in _MODELS) != any(name in now.settings for name in _MODELS):
+        return None
+    names = dict.fromkeys([*was.settings, *now.settings])
+    changed = [name for name in names if was.settings.get(name) != now.settings.get(name)]
+    if was.image and now.image:  # which one it is counts where it stands
+        changed = [name for name in changed if name != _IMAGES]
+    return min(changed, key=lambda name: _start(name, was, now), default=None)
+
+
+def _start(setting: str, was: _Request, now: _Request) -> int:
+    return was.starts[setting] if setting in was.starts else now.starts[setting]
+
+
+def _of_setting(name: str, was: _Request, now: _Request) -> Blame:
+    old, new = was.settings.get(name, ""), now.settings.get(name, "")
+    kind, where = "setting", Place(name, name, 0, "setting")
+    if image := (was.image or now.image) if name == _IMAGES else None:
+        kind, where = "images", whole(image)
+    return _blame(kind, where, _start(name, was, now), (old, new), 0, was, now)
+
+
+def _difference(was: _Request, now: _Request) -> Blame | None:
+    """Return the first difference of the blocks, None where the later ones begin with the earlier."""
+    index = 0
+    while index < min(len(was.blocks), len(now.blocks)) and was.blocks[index].key == now.blocks[index].key:
+        index += 1
+    start = sum(_bytes(block.text) for block in was.blocks[:index])
+    olds, news = was.blocks[index:], now.blocks[index:]
+    if not olds:
+        return None
+    if not news:
+        return _blame("removed", whole(olds[0].segments[0]), start, (olds[0].text, ""), 0, was, now)
+    texts = olds[0].text, news[0].text
+    if olds[0].sort != news[0].sort:  # what kind of block it is comes before its text
+        kind, where = in_blocks(was.blocks, now.blocks, index)
+        spoken = [f"{block.sort[1]}: {block.text}" if block.sort[1] else block.text for block in (olds[0], news[0])]
+        return _blame(kind, where, start, (spoken[0], spoken[1]), 0, was, now)
+    at = shared_start(*texts)
+    offset = start + _shared_bytes(*texts, at)
+    if olds[0].is_joined or news[0].is_joined:
+        if len(olds) == 1 and at == len(texts[0]):
+            return None
+        kind, where = in_parts(olds[0].segments, news[0].segments, at)
+    else:
+        kind, where = in_blocks(was.blocks, now.blocks, index)
+    return _blame(kind, where, offset, texts, at, was, now)
+
+
+def _blame(
+    kind: str, where: Place, offset: int, texts: tuple[str, str], at: int, was: _Request, now: _Request
+) -> Blame:
+    old, new = (_near(text, at) for text in texts)
+    if kind in ("inserted", "tool added") and not where.line:
+        old = ""
+    if kind in ("removed", "tool removed") and not where.line:
+        new = ""
+    kept, lost = offset // 4, now.size // 4 - offset // 4
+    repeated = min(lost, max(0, was.size // 4 - kept))
+    return Blame(
+        kind, where.place, where.source, where.line, offset, old, new, kept, lost, repeated, where.block, where.changing
+    )
+
+
+def _near(text: str, at: int) -> str:
+    """Return the line at a place, at most 120 characters of it; with its end, if that is the place."""
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end + (end == at)
+    start = max(start, min(at - _SHOWN // 2, end - _SHOWN))
+    return text[start : min(end, start + _SHOWN)]
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _shared_bytes(old: str, new: str, at: int) -> int:
+    """Return how many bytes two texts share: those of the characters that they share, and of the start of the next."""
+    pair = [text[at : at + 1].encode("utf-8", "surrogatepass") for text in (old, new)]
+    return _bytes(old[:at]) + next((n for n, (a, b) in enumerate(zip(*pair, strict=False)) if a != b), 0)

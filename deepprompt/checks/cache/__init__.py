@@ -1,0 +1,1 @@
+"""What a provider's cache makes of a conversation."""

@@ -1,0 +1,147 @@
+"""What a provider's cache makes of a conversation: of each request what is read, written and paid in full.
+
+The rules come from the dated facts; nothing is asked of a provider. Tokens are counted by the function that is given,
+by default the estimate of the whole package. What the rules leave open is assumed, and `Simulation.assumed` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from deepprompt.checks.cache.caches import CACHES
+from deepprompt.checks.cache.caches import Charge as Charge
+from deepprompt.checks.cache.prefixes import Line, Prefixes
+from deepprompt.checks.segments import as_segments
+from deepprompt.errors import MessageError
+from deepprompt.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from deepprompt.providers.facts import Rules
+
+_ALWAYS = (
+    "one cache serves every request, and keeps what it has for its whole lifetime",
+    "a request takes no time, and requests at the same time cannot read what each other writes",
+    "a setting that changes costs all that stands after it",
+)
+_ASSUMED = {
+    "none": (),
+    "marked": ("an entry is renewed by every request that has a mark at its end, also where a longer one is read",),
+    "implicit": ("only what lies between the longest entry that is read and the last boundary is written",),
+    "automatic": (
+        "all that was sent can be read by the next request, though nobody promises that",
+        "what stands around the texts, such as a chat template or a hidden system prompt, has no tokens",
+    ),
+}
+_ANSWERS_COUNT = "an answer can be read when it is sent back for the first time, just as it was given"
+_ANSWERS_WAIT = "an answer can be read once it was sent back"
+_UNITS_END = "units end with a request, with its answer and where two requests part: other intervals are not published"
+_FULL_ATTENTION = "the model attends to all of its input: with a sliding window or a state, an engine reads less"
+_ESTIMATED = "tokens are estimated, as bytes divided by four"
+_DIGESTS = "images and files count for next to nothing"
+_NO_CONTENT = "cachedContent is no part of the input"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """The charges of a conversation under the rules of one provider."""
+
+    rules: Rules
+    charges: tuple[Charge, ...]
+    assumed: tuple[str, ...]
+    """What holds beside the rules, a sentence each."""
+
+    @property
+    def total(self) -> int:
+        """All input tokens of all requests."""
+        return sum(charge.total for charge in self.charges)
+
+    @property
+    def read(self) -> int:
+        """Those of them that were read from the cache."""
+        return sum(charge.read for charge in self.charges)
+
+    @property
+    def read_share(self) -> float:
+        """Which part of the input after the first request was read from the cache."""
+        later = sum(charge.total for charge in self.charges[1:])
+        return sum(charge.read for charge in self.charges[1:]) / later if later else 0.0
+
+    @property
+    def paid(self) -> float:
+        """What the input costs, in tokens at the plain price. A write whose price nobody says costs the dearest."""
+        return sum(self.rules.paid(charge.read, charge.written, charge.full) for charge in self.charges)
+
+    @property
+    def price(self) -> float:
+        """What the input costs, as a multiple of what it would cost without a cache."""
+        return self.paid / self.total if self.total else 1.0
+
+
+def simulate(
+    requests: Iterable[object],
+    rules: Rules,
+    *,
+    times: Sequence[float] = (),
+    count: Callable[[str], int] = estimate_tokens,
+) -> Simulation:
+    """Return what each request of a conversation reads, writes and pays in full.
+
+    A request is whatever `read_request` takes, or what it returned. `rules` are those of a model, by `Facts.rules`.
+    `times` are the seconds at which they start, in order; without them one follows the other, and nothing expires.
+    """
+    if not hasattr(rules, "caching"):
+        wanted = "bundled_facts().rules(PROVIDER, MODEL)"
+        raise MessageError(f"simulate: rules are those of a model, as {wanted} returns, not {rules!r:.60}")
+    if isinstance(requests, str | Mapping) or not isinstance(requests, Iterable):
+        raise MessageError(f"simulate: requests are a list, one or more, not {type(requests).__name__}")
+    read = [as_segments(request) for request in requests]
+    _check_times(times, len(read))
+    prefixes = Prefixes(count)
+    cache = CACHES[rules.caching](rules, prefixes)
+    lines = [prefixes.line(number, segments, times[number] if times else 0.0) for number, segments in enumerate(read)]
+    charges: list[Charge] = []
+    for _, group in groupby(lines, key=lambda line: line.at if times else line.number):
+        beside = list(group)
+        charges += [cache.charge(line) for line in beside]
+        for line in beside:
+            cache.keep(line)
+    return Simulation(rules, tuple(charges), tuple(_assumed(rules, prefixes, lines)))
+
+
+def _check_times(times: Sequence[float], requests: int) -> None:
+    if times and len(times) != requests:
+        raise MessageError(f"{len(times)} times for {requests} requests; give one each, or none")
+    if wrong := [time for time in times if not isfinite(time)]:
+        raise MessageError(f"a time is a number of seconds, not {wrong[0]}")
+    for number, (before, time) in enumerate(pairwise(times), 2):
+        if time < before:
+            raise MessageError(f"request {number} starts {before - time:g} seconds before request {number - 1}")
+
+
+def _assumed(rules: Rules, prefixes: Prefixes, lines: Sequence[Line]) -> Iterator[str]:
+    """Yield what holds beside the rules, as far as it has to do with these requests."""
+    yield from (*_ALWAYS, *_ASSUMED[rules.caching])
+    if rules.caching == "automatic":
+        yield from (_ANSWERS_COUNT, _UNITS_END) if rules.whole_units else (_ANSWERS_WAIT,)
+        if rules.reported > 1:
+            yield f"what is read is rounded down to {rules.reported} tokens, as answers report it"
+        if rules.read_price == 1.0:
+            yield _FULL_ATTENTION
+    if rules.caching == "implicit":
+        marks_looked_at = f"the first {rules.lookup_first} and the latest {rules.lookup_latest} marks"
+        yield f"entries are looked for at {marks_looked_at} and {rules.lookback} earlier messages, where pages differ"
+    if prefixes.count is estimate_tokens:
+        yield _ESTIMATED
+    if prefixes.digests:
+        yield _DIGESTS
+    if any("cachedContent" in line.settings for line in lines):
+        yield _NO_CONTENT
+    marks = {segment.mark for line in lines for segment in line.segments if segment.mark}
+    if rules.lifetimes and (unknown := sorted(marks.difference(rules.lifetimes))):
+        yield f"{unknown[0]}, a lifetime that {rules.provider} has not, is {rules.lifetimes[0]}"
+    if rules.write_price and (unpriced := sorted(marks.intersection(rules.lifetimes).difference(rules.write_price))):
+        yield f"a write for {unpriced[0]}, whose price is not published, costs what the dearest other one does"

@@ -1,0 +1,1 @@
+"""Lint: the rules, a module for each hundred of codes, and what they share."""

@@ -1,0 +1,220 @@
+"""DP6: what one request does wrong, so that a provider refuses it or its cache is of no use.
+
+The marks have a module of their own, and so have the fields; here are the rules, and what the whole request says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from deepprompt.checks.blocks import items
+from deepprompt.checks.lint import fields, marking
+from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
+from deepprompt.checks.lint.marks import Sent, positions, read_sent, who
+from deepprompt.checks.segments import Segment
+
+RULES = (
+    Rule(
+        "DP601", "too-many-marks", "The request has more marks than the provider takes.",
+        "Keep those at the end of the static prefix, of the previous request and of the newest message.", error=True,
+    ),
+    Rule(
+        "DP602", "mark-of-no-use", "A mark stands where it is refused or does nothing.",
+        "Put it on the last block before it that may carry one.", error=True,
+    ),
+    Rule(
+        "DP603", "lifetime-order", "A longer lifetime follows a shorter one.",
+        "Give earlier marks the longer lifetime: tools, then system, then messages.", error=True,
+    ),
+    Rule(
+        "DP604", "automatic-beside-marks", "Automatic caching has no mark left, or another lifetime than its block's.",
+        "Drop the cache_control of the request, or one of the marks.", error=True,
+    ),
+    Rule(
+        "DP605", "automatic-on-moving-end", "The request is cached up to a last block that moves with every turn.",
+        "Mark the last block that stays, or leave the moving one in the history as it was sent.",
+    ),
+    Rule(
+        "DP606", "beyond-lookback", "The entry of the previous request is too far before the next mark to be found.",
+        "Set a mark where the previous request ended.",
+    ),
+    Rule(
+        "DP607", "below-minimum", "What is to be cached is too small: nothing is.",
+        "Do without marks, or move the mark behind more of what stays the same.",
+    ),
+    Rule(
+        "DP608", "explicit-without-marks", "Only marks are cached, and there is none.",
+        "Set a prompt_cache_breakpoint, or leave prompt_cache_options.mode out.",
+    ),
+    Rule(
+        "DP609", "key-per-request", "The prompt_cache_key looks as if each request had its own.",
+        "Use one that stays, such as a tenant's name and the version of the prompt.",
+    ),
+    Rule(
+        "DP610", "cache-per-user", "The user_id gives each user a cache of their own.",
+        "Leave it out, or send that of a tenant, where users share a prompt.",
+    ),
+    Rule(
+        "DP611", "field-of-other-models", "A field is sent that this model does not take.",
+        "Send it only to models that do.", error=True,
+    ),
+    Rule(
+        "DP612", "beside-cached-content", "Cached content is named beside a system instruction or tools.",
+        "Put them into the cached content.", error=True,
+    ),
+    Rule(
+        "DP613", "lost-in-litellm", "LiteLLM drops or replaces this on the way to the provider.",
+        "Write it as that provider's route keeps it: deepprompt build --to litellm does.",
+    ),
+    Rule(
+        "DP614", "reasoning-not-returned", "Reasoning that the provider wants back is missing.",
+        "Append each answer as it came, reasoning included.",
+    ),
+    Rule(
+        "DP615", "no-mark", "The provider caches at marks only, and there is none.",
+        "Mark the end of the static prefix and the newest message.",
+    ),
+    Rule(
+        "DP616", "mark-on-moving-text", "A mark stands on text that changes with the turn: written, never read.",
+        "Mark the last block before it.",
+    ),
+    Rule(
+        "DP617", "unknown-lifetime", "A mark asks for a lifetime that the provider does not have.",
+        "Ask for one that it has.", error=True,
+    ),
+)  # fmt: skip
+
+# How the time is told to a model; a time in a user's own words, or in a log, has nothing like it before it.
+_TOLD_TIME = re.compile(
+    r"(?:^|[<\[(*_ ])(?:current|local|today'?s|now|present)[ _-]?(?:local )?(?:date|time|datetime|timestamp)?"
+    r"(?: and time)?(?: is)?[*_>\]):=]* {0,4}[^\n\d]{0,40}\d[^\n]{0,16}?\d:\d\d",
+    re.IGNORECASE | re.MULTILINE,
+)
+# A count by estimate and one by a tokenizer differ: it is said only where no tokenizer would count enough.
+_SURELY = 0.7
+_REASONING = ("thinking", "redacted_thinking")
+
+
+def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
+    """Yield what is wrong with a request."""
+    sent = read_sent(subject, limits)
+    if sent is None:
+        return
+    for finder in (marking.find, fields.find, _moving_end, _lookback, _minimum, _unmarked, _reasoning):
+        yield from finder(sent)
+
+
+def _moving_end(sent: Sent) -> Iterator[Finding]:
+    """Find text that moves at a mark: behind the boundary of the system prompt, or at the end of the request."""
+    own = {mark.place for mark in sent.marks}
+    for segment in sent.segments:
+        if segment.changing and segment.place in own and segment.mark is not None:
+            yield sent.found("DP616", segment.place, "a mark behind the boundary, where the text changes with the turn")
+    last = _told_once(sent)
+    if last is None:
+        return
+    if last.place in own:
+        yield sent.found("DP616", last.place, "a mark on the time of this turn, which no earlier message still has")
+        return
+    rules, newest = sent.rules, {segment.place for segment in sent.segments[sent.newest :]}
+    implicit = rules is not None and rules.caching == "implicit" and sent.options.get("mode") != "explicit"
+    if (implicit or sent.automatic is not None) and not own & newest:
+        how = "OpenAI's implicit mode" if sent.automatic is None else "automatic caching"
+        yield sent.found(
+            "DP605", last.place,
+            f"{how} ends with the time of this turn, which no earlier message still has: written, never read",
+        )  # fmt: skip
+
+
+def _told_once(sent: Sent) -> Segment | None:
+    """Return the last block if it tells the time and those of earlier turns do not: then it is taken out again."""
+    if not sent.newest or not sent.segments:
+        return None
+    last = sent.segments[-1]
+    before = [s for s in sent.segments[: sent.newest] if s.role == "user" and s.kind == "text"]
+    if last.role != "user" or last.kind != "text" or not before or not _TOLD_TIME.search(last.text):
+        return None
+    return None if any(_TOLD_TIME.search(segment.text) for segment in before) else last
+
+
+def _lookback(sent: Sent) -> Iterator[Finding]:
+    """Find a mark from which the previous request's entry cannot be seen; that one ended before the last answer."""
+    rules = sent.rules
+    if rules is None or rules.caching != "marked" or rules.lookback < 2 or sent.subject.earlier:
+        return  # a guess is not exact enough for no lookback at all, and not needed with the earlier requests at hand
+    answer = sent.newest - 1
+    while answer > 0 and sent.segments[answer - 1].role == "assistant":
+        answer -= 1
+    able = [n for n, segment in enumerate(sent.segments[: max(answer, 0)]) if segment.kind in rules.carriers]
+    talk = [n for n in able if sent.segments[n].role == "user"]
+    marked = [n for n, segment in enumerate(sent.segments) if segment.mark is not None]
+    if not talk or not marked or sent.tokens(talk[-1] + 1) < rules.minimum:
+        return
+    end, places = talk[-1], positions(sent.segments, rules)
+    behind = [n for n in marked if n >= end]
+    if behind and not any(places[n] - places[end] < rules.lookback for n in behind):
+        yield sent.found(
+            "DP606", sent.segments[behind[0]].place,
+            f"the mark is {places[behind[0]] - places[end]} positions behind {sent.segments[end].place}, where the "
+            f"previous request ended; {who(rules)} looks at {rules.lookback}",
+        )  # fmt: skip
+
+
+def _minimum(sent: Sent) -> Iterator[Finding]:
+    """Find a request that asks for caching and has too little to be cached."""
+    rules = sent.rules
+    if rules is None or not rules.known or rules.caching == "none" or _goes_on(sent.body):
+        return
+    marked = [number for number, segment in enumerate(sent.segments) if segment.mark is not None]
+    least, end = rules.minimum, marked[-1] if marked else -1
+    if rules.explicit_minimum and "ttl" in sent.body:  # it makes cached content of all that it has
+        least, end = rules.explicit_minimum, len(sent.segments) - 1
+    if any("sha256:" in segment.text or segment.kind == "image" for segment in sent.segments):
+        return  # nobody says how many tokens an image or a file has
+    tokens = sent.tokens(end + 1)
+    if rules.caching == "implicit" and sent.options.get("mode") != "explicit":
+        tokens = sent.tokens()  # its newest message has an entry as well
+    if end >= 0 and tokens < _SURELY * least:
+        message = f"about {tokens:,} tokens up to here; {who(rules)} caches no fewer than {least:,}"
+        yield sent.found("DP607", sent.segments[end].place, message)
+
+
+def _goes_on(body: Mapping[str, Any]) -> bool:
+    """Whether a request goes on from something that is not in it."""
+    return any(body.get(key) for key in ("cachedContent", "cached_content", "previous_response_id", "conversation"))
+
+
+def _unmarked(sent: Sent) -> Iterator[Finding]:
+    """Find a request that asks for nothing to be cached, where it has to."""
+    rules = sent.rules
+    if sent.options.get("mode") == "explicit" and not sent.marks:
+        yield sent.found(
+            "DP608", "prompt_cache_options", "the mode is explicit, and no block is marked: nothing is cached"
+        )
+    if rules is None or rules.caching != "marked" or not rules.known or len(sent.body) < 2:
+        return  # messages alone are what a request is made of, and may be marked yet
+    asked = sent.marks or sent.automatic is not None or sent.body.get("cache_control_injection_points")
+    if not asked and sent.tokens() >= rules.minimum:
+        message = f"no mark in about {sent.tokens():,} tokens; {who(rules)} caches at marks only"
+        yield sent.found("DP615", "request", message)
+
+
+def _reasoning(sent: Sent) -> Iterator[Finding]:
+    """Find answers that called tools and came back without their reasoning."""
+    messages = [message for message in items(sent.body.get("messages")) if isinstance(message, Mapping)]
+    answers = [(n, message) for n, message in enumerate(messages) if message.get("role") == "assistant"]
+    thinking = sent.body.get("thinking")
+    enabled = isinstance(thinking, Mapping) and thinking.get("type") == "enabled"
+    if sent.provider == "deepseek" and (enabled or any(answer.get("reasoning_content") for _, answer in answers)):
+        for number, answer in answers:
+            if answer.get("tool_calls") and not answer.get("reasoning_content"):
+                message = "a call without the reasoning_content that led to it, which DeepSeek wants back"
+                yield sent.found("DP614", f"messages[{number}]", message)
+    if sent.provider == "anthropic" and enabled and answers and not sent.is_litellm:
+        number, answer = answers[-1]
+        types = [block.get("type") for block in items(answer.get("content")) if isinstance(block, Mapping)]
+        if "tool_use" in types and types[0] not in _REASONING:
+            message = "the answer that is being continued called a tool, and its thinking is not in it"
+            yield sent.found("DP614", f"messages[{number}].content[0]", message)

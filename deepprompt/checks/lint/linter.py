@@ -1,0 +1,99 @@
+"""Lint: every rule over a prompt, a request or a conversation, but for what was excused with a reason.
+
+An exception is made in the text itself, by a comment on the line or on the one before it,
+
+    <!-- deepprompt: allow DP101 the example shows what a log line looks like -->
+
+or in the configuration, by an `Exemption`. Both need a reason, and both are reported. A comment excuses nothing that a
+stranger could want to hide: which rules those are, each rule says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from deepprompt.checks.lint.findings import Finding, Limits, Subject
+from deepprompt.checks.lint.rules import FINDERS, RULES
+from deepprompt.checks.lint.subjects import subject_of
+from deepprompt.errors import SourceError
+
+_COMMENT = re.compile(r"(?:<!--|#|//) ?deepprompt: allow (DP\d{3}(?:, ?DP\d{3})*)(?: |\b)(.*?)(?:-->|$)", re.MULTILINE)
+_CODE = re.compile(r"DP\d{0,3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Exemption:
+    """An exception that the configuration makes: a rule, where, and why."""
+
+    code: str
+    reason: str
+    subject: str = "*"
+    """The targets, or files in them, that it holds for, with `*` for anything."""
+    text: str = ""
+    """What the finding's message must contain, "" for anything."""
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether a finding is excused by it."""
+        where = any(fnmatchcase(name, self.subject) for name in (finding.subject, finding.place))
+        return where and finding.code == self.code and self.text in finding.message
+
+
+def lint(
+    value: object,
+    limits: Limits | None = None,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    exemptions: Iterable[Exemption] = (),
+    comments: bool = True,
+) -> list[Finding]:
+    """Return what is wrong with a prompt, in the order of its places; what is excused carries its reason.
+
+    `value` is whatever `read_request` takes, such as a text, a `Prompt` or the body of a request, or a `Subject`.
+    `select` and `ignore` are codes or the start of some, such as `DP1`; the longer one that fits decides.
+    """
+    for code in (*select, *ignore):
+        known_code(code)
+    subject = value if isinstance(value, Subject) else subject_of(value, "prompt")
+    found = [finding for find in FINDERS for finding in find(subject, limits or Limits())]
+    found = [finding for finding in found if _wanted(finding.code, select, ignore)]
+    allowed = _allowed(subject) if comments else {}
+    exemptions = list(exemptions)
+    places = {segment.place: number for number, segment in enumerate(subject.segments)}
+    excused = [_excused(finding, allowed, exemptions) for finding in dict.fromkeys(found)]
+    return sorted(excused, key=lambda f: (places.get(f.place, -1), f.line, f.column, f.code))
+
+
+def known_code(code: str) -> str:
+    """Return a code, or the start of some, that rules have."""
+    if not _CODE.fullmatch(code) or not any(known.startswith(code) for known in RULES):
+        raise SourceError(f"no rule {code!r}; 'deepprompt lint --rules' lists them")
+    return code
+
+
+def _wanted(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
+    chosen = max((len(start) for start in select if code.startswith(start)), default=-1 if select else 0)
+    left_out = max((len(start) for start in ignore if code.startswith(start)), default=-1)
+    return chosen > left_out
+
+
+def _allowed(subject: Subject) -> dict[tuple[str, str, int], str]:
+    """Return the reasons of the comments in a subject's texts, by code, place and line."""
+    allowed: dict[tuple[str, str, int], str] = {}
+    for segment in subject.segments:
+        for match in _COMMENT.finditer(segment.text) if "deepprompt: allow" in segment.text else ():
+            line = segment.text.count("\n", 0, match.start()) + 1
+            reason = match.group(2).strip()
+            for code in re.findall(r"DP\d{3}", match.group(1)) if reason else ():
+                if code in RULES and RULES[code].excusable:
+                    allowed |= {(code, segment.place, line): reason, (code, segment.place, line + 1): reason}
+    return allowed
+
+
+def _excused(finding: Finding, allowed: dict[tuple[str, str, int], str], exemptions: list[Exemption]) -> Finding:
+    reason = allowed.get((finding.code, finding.place, finding.line), "")
+    reason = reason or next((exemption.reason for exemption in exemptions if exemption.covers(finding)), "")
+    return replace(finding, excused=reason) if reason else finding

@@ -1,0 +1,159 @@
+"""The rules of DP6 about marks: how many, on what, in which order, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from deepprompt.checks.blocks import time_of
+from deepprompt.checks.cache.caches import seconds
+from deepprompt.checks.lint.findings import Finding
+from deepprompt.checks.lint.marks import ANTHROPICS, BEDROCKS, OPENAIS, Mark, Sent, who
+from deepprompt.errors import MessageError
+
+if TYPE_CHECKING:
+    from deepprompt.providers.facts import Rules
+
+# Kinds of block that the facts speak of wherever a provider takes marks at all.
+_SPOKEN_OF = ("tools", "system", "text", "image", "tool_use", "tool_result")
+_AUTOMATIC = "cache_control"
+
+
+def find(sent: Sent) -> Iterator[Finding]:
+    """Yield what is wrong with the marks of a request."""
+    strangers = list(_strangers(sent))
+    yield from strangers
+    for mark in sent.marks:
+        reason = _refused(mark, sent)
+        if reason:
+            yield sent.found("DP602", mark.place, reason)
+    if not strangers:  # else the rest is about marks that nobody reads
+        yield from _count(sent)
+        yield from _automatic(sent)
+        yield from _lifetimes(sent)
+        yield from _order(sent)
+
+
+def _strangers(sent: Sent) -> Iterator[Finding]:
+    """Find marks in words that the provider does not know; which of them LiteLLM drops has a rule of its own."""
+    rules = sent.rules
+    if rules is None or not rules.known or sent.is_litellm:
+        return
+    takes = {"anthropic": (ANTHROPICS,), "bedrock": (BEDROCKS,)}.get(rules.provider, (OPENAIS,))
+    if rules.provider == "bedrock" and sent.looks_like == "anthropic":  # a body for InvokeModel
+        takes = (ANTHROPICS,)
+    for field in (ANTHROPICS, BEDROCKS):
+        marks = [mark for mark in sent.marks if mark.field == field]
+        if field == ANTHROPICS and sent.automatic is not None and not marks:
+            marks = [Mark(field, _AUTOMATIC, "", "", sent.automatic, None)]
+        if marks and (field not in takes or not rules.marks):
+            yield sent.found("DP602", marks[0].place, f"{who(rules)} does not read {field}: it does nothing")
+
+
+def _count(sent: Sent) -> Iterator[Finding]:
+    """Find marks beyond those that are taken. OpenAI writes only the latest, so they matter before any was written."""
+    rules = sent.rules
+    if rules is None or not rules.marks:
+        return
+    explicit = rules.caching == "implicit" and sent.options.get("mode") == "explicit"
+    most = rules.marks + explicit  # the place that the newest message does not take
+    if len(sent.marks) <= most or (rules.caching == "implicit" and sent.newest):
+        return
+    rest = "refuses more" if rules.caching == "marked" else "writes none before those"
+    message = f"{len(sent.marks)} marks; {who(rules)} takes {most} and {rest}"
+    yield sent.found("DP601", sent.marks[most].place, message)
+
+
+def _refused(mark: Mark, sent: Sent) -> str:
+    """Return why a mark may not stand where it does, "" where it may."""
+    block = mark.block
+    if block is None:
+        return "a mark that follows nothing"
+    if not isinstance(mark.value, Mapping):
+        return f"{mark.field} is an object, not {type(mark.value).__name__}"
+    if mark.kind == "thinking":
+        return "a mark on reasoning, which carries none"
+    text = block.get("text")
+    if isinstance(text, str) and not text.strip():
+        return "a mark on an empty text"
+    if mark.on == "instructions":
+        return "a mark on instructions, which carry none; send them as a developer message"
+    if mark.kind == "tools" and block.get("defer_loading") is True:
+        return "a mark on a tool that is loaded later, and no part of the prefix"
+    if mark.field == OPENAIS and (mark.kind == "tools" or mark.role == "assistant" or mark.on == "message"):
+        what = "a tool" if mark.kind == "tools" else "an answer" if mark.role == "assistant" else "a message"
+        return f"a prompt_cache_breakpoint on {what}, which carries none; it stands on parts of what is sent"
+    if mark.on == "message" and mark.field == ANTHROPICS and sent.looks_like in ("anthropic", "bedrock"):
+        return "a mark beside the content of a message; make the content a list of blocks and mark the last"
+    if mark.field == BEDROCKS and mark.on in ("message", "inside"):
+        return "a cachePoint that is not an element of the content"
+    return _not_carried(mark, sent.rules)
+
+
+def _not_carried(mark: Mark, rules: Rules | None) -> str:
+    """Say so where the provider is known to take no mark on such a block; a block nobody knows may be a new one."""
+    if rules is None or not rules.marks or not rules.known or mark.kind in rules.carriers or mark.on == "inside":
+        return ""
+    if mark.role == "tool" and mark.on == "block":  # a part of a tool's message
+        return ""
+    known = mark.kind in _SPOKEN_OF or mark.kind in rules.blocks
+    return f"a mark on {mark.kind}, where {who(rules)} takes none" if known else ""
+
+
+def _automatic(sent: Sent) -> Iterator[Finding]:
+    """Find automatic caching that is refused beside the marks there are."""
+    if sent.automatic is None or not sent.segments:
+        return
+    last = _own_at_end(sent)
+    if last is not None:
+        both = [_lifetime(time_of(value), sent.rules) for value in (last.value, sent.automatic)]
+        if all(both) and both[0] != both[1]:
+            message = f"automatic caching for {both[1]} on a block that is marked for {both[0]}"
+            yield sent.found("DP604", last.place, message)
+    elif sent.rules is not None and len(sent.marks) == sent.rules.marks > 0:
+        message = f"automatic caching beside {len(sent.marks)} marks, which are all that {who(sent.rules)} takes"
+        yield sent.found("DP604", _AUTOMATIC, message)
+
+
+def _own_at_end(sent: Sent) -> Mark | None:
+    """Return the mark on the block that automatic caching chooses, the last that may carry one."""
+    able = [segment.place for segment in sent.segments if segment.kind != "thinking" and segment.text.strip()]
+    return {mark.place: mark for mark in sent.marks}.get(able[-1]) if able else None
+
+
+def _lifetimes(sent: Sent) -> Iterator[Finding]:
+    """Find lifetimes that there are not."""
+    rules = sent.rules
+    if rules is None or not rules.lifetimes or not rules.known:
+        return
+    asked = [(mark.place, mark.lifetime) for mark in sent.marks]
+    asked += [(_AUTOMATIC, time_of(sent.automatic)), ("prompt_cache_options", time_of(sent.options))]
+    for place, lifetime in asked:
+        if lifetime and lifetime not in rules.lifetimes:
+            message = f"no lifetime {lifetime!r:.20}; {who(rules)} has {', '.join(rules.lifetimes)}"
+            yield sent.found("DP617", place, message)
+
+
+def _order(sent: Sent) -> Iterator[Finding]:
+    """Find a longer lifetime after a shorter one. Of OpenAI's nobody says that it matters."""
+    marks = [(mark.place, mark.lifetime) for mark in sent.marks if mark.field != OPENAIS]
+    if sent.automatic is not None and _own_at_end(sent) is None:
+        marks.append((_AUTOMATIC, time_of(sent.automatic)))
+    lives = [(place, _lifetime(lifetime, sent.rules)) for place, lifetime in marks]
+    for (before, shorter), (place, longer) in pairwise([(place, life) for place, life in lives if life]):
+        if seconds(longer) > seconds(shorter):
+            yield sent.found("DP603", place, f"a mark for {longer} after one for {shorter} at {before}")
+
+
+def _lifetime(asked: str, rules: Rules | None) -> str:
+    """Return the lifetime that a mark comes to, "" where that is not known."""
+    if rules is not None and rules.lifetimes:
+        return asked if asked in rules.lifetimes else "" if asked else rules.lifetimes[0]
+    if not asked:
+        return ""
+    try:
+        seconds(asked)
+    except MessageError:
+        return ""
+    return asked

@@ -1,0 +1,117 @@
+"""The rules of DP7 about requests that are alike and still read nothing: too far, too late, too early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from deepprompt.checks.cache.caches import seconds
+from deepprompt.checks.lint.marks import positions, who
+from deepprompt.checks.lint.turn import Turn, shared
+
+if TYPE_CHECKING:
+    from deepprompt.providers.facts import Rules
+
+_AT_ONCE = 1.0
+"""Requests that start within so many seconds cannot have waited for each other's answers."""
+
+_Found = tuple[str, str, str]
+
+
+def not_found(before: Turn, turn: Turn, rules: Rules | None) -> Iterator[_Found]:
+    """Yield why a request that begins with the one before it does not read its entry."""
+    changed = before.is_explicit != turn.is_explicit
+    if changed and not _meets(before, turn):
+        modes = [("explicit" if side.is_explicit else "implicit") for side in (before, turn)]
+        yield "DP711", "prompt_cache_options", f"{modes[0]} mode, then {modes[1]}, and no mark where the earlier ended"
+        return
+    if rules is None or rules.caching not in ("marked", "implicit"):
+        return
+    yield from _too_far(before, turn, rules)
+    yield from _too_late(before, turn, rules)
+
+
+def _message_ends(turn: Turn) -> list[int]:
+    """Return where a user's message ends, or a group of tools' results."""
+    found = []
+    for number, segment in enumerate(turn.segments):
+        after = turn.segments[number + 1].kind if number + 1 < len(turn.segments) else ""
+        if segment.role == "user" and segment.ends_message and not segment.kind == after == "tool_result":
+            found.append(number)
+    return found
+
+
+def _entry(turn: Turn, rules: Rules | None) -> int | None:
+    """Return the segment at which a request has its last entry."""
+    implicit = (rules is None or rules.caching == "implicit") and not turn.is_explicit
+    ends = [*turn.marks, *(_message_ends(turn)[-1:] if implicit else [])]
+    return max(ends, default=None)
+
+
+def _meets(before: Turn, turn: Turn) -> bool:
+    """Whether a request looks where the one before it, which was asked in another mode, has its last entry."""
+    entry = _entry(before, None)
+    looked = [] if turn.is_explicit else [turn.first - 1, *_message_ends(turn)]
+    return entry is None or entry in turn.marks or entry in looked
+
+
+def _too_far(before: Turn, turn: Turn, rules: Rules) -> Iterator[_Found]:
+    entry = _entry(before, rules)
+    if entry is None or not rules.lookback or before.ends[entry] < rules.minimum:
+        return
+    if rules.caching == "implicit":
+        ends = [number for number in _message_ends(turn) if number > entry]
+        far, unit = len(ends), "messages"
+        found = entry in turn.marks or far <= rules.lookback or turn.is_explicit
+    else:
+        places, marks = positions(turn.segments, rules), [number for number in turn.marks if number >= entry]
+        far, unit = places[marks[0]] - places[entry] if marks else 0, "positions"
+        found = not marks or far < rules.lookback
+    if not found:
+        place = turn.segments[entry].place
+        message = f"{far} {unit} were added behind {place}; {who(rules)} looks back {rules.lookback}"
+        yield "DP713", place, message
+
+
+def _too_late(before: Turn, turn: Turn, rules: Rules) -> Iterator[_Found]:
+    entry = _entry(before, rules)
+    if entry is None or before.at is None or turn.at is None or before.ends[entry] < rules.minimum:
+        return
+    asked = (before.segments[entry].mark, before.options.get("ttl"), *rules.lifetimes)
+    lifetime = next((life for life in asked if life and life in rules.lifetimes), "")
+    if turn.at - before.at > seconds(lifetime):
+        message = f"{turn.at - before.at:,.0f} s lie between their starts; an entry of {who(rules)} lives {lifetime}"
+        yield "DP714", turn.segments[entry].place, message
+
+
+def fan_out(turns: Sequence[Turn], rules: Rules | None) -> Iterator[_Found]:
+    """Yield the groups of requests that begin alike and start at once, with nobody before them who wrote that."""
+    if rules is None or rules.caching == "none":
+        return
+    grouped: set[int] = set()
+    for number, leader in enumerate(turns):
+        others = [turn for turn in turns[number + 1 :] if turn.number not in grouped and _beside(leader, turn, rules)]
+        if leader.number in grouped or not others:
+            continue
+        alike = min(shared(leader, turn) for turn in others)
+        if any(_wrote(turn, leader, alike) for turn in turns[:number]):
+            continue
+        group = [leader.number, *(turn.number for turn in others)]
+        grouped.update(group)
+        named = f"{', '.join(map(str, group[:-1]))} and {group[-1]}"
+        message = f"requests {named} start at once and share {leader.ends[alike - 1]:,} tokens: each pays for them"
+        yield "DP715", leader.segments[alike - 1].place, message
+
+
+def _beside(leader: Turn, turn: Turn, rules: Rules) -> bool:
+    if leader.at is None or turn.at is None or abs(turn.at - leader.at) > _AT_ONCE or leader.model != turn.model:
+        return False
+    alike = shared(leader, turn)
+    answered = alike == len(leader.segments) < len(turn.segments) and turn.segments[alike].role == "assistant"
+    return alike > 0 and leader.ends[alike - 1] >= max(rules.minimum, 1) and not answered
+
+
+def _wrote(turn: Turn, leader: Turn, alike: int) -> bool:
+    """Whether a request before a group had all that the group shares."""
+    before = turn.at is None or leader.at is None or turn.at < leader.at - _AT_ONCE
+    return before and turn.model == leader.model and shared(turn, leader) >= alike

@@ -1,0 +1,217 @@
+"""Which text of a subject is slow, and what of it its author tells: not what is only shown, as code and examples are.
+
+A comment that makes an exception is part of the text, but nothing that it says excuses what stands around it. Every
+form of a text has its characters in the same places, with blanks for what is left out, so that what is found in one is
+found in all. Time is in proportion to the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deepprompt.checks.lint.dp3_forged import REAL_BOUNDARY, plain
+from deepprompt.checks.lint.dp5_secrets import keys
+from deepprompt.checks.lint.findings import Subject
+from deepprompt.checks.segments import Segment
+
+_FENCE = re.compile(r"[ \t>]{0,12}+(?:[-*+]|\d{1,3}[.)])?[ \t]{0,4}+(`{3,}+|~{3,}+)[ \t]*+([^\s`{]*+)[^`]*+")
+_WITHOUT_LANGUAGE = ("", "text", "txt", "plain", "plaintext", "env")
+_FRONT = re.compile(r"---\n(?:[^\n]{0,1000}+\n){0,60}?---(?:\n|$)")
+_EXAMPLES = re.compile(r"<(/?)(?:[\w-]{0,20}[_-])?examples?(?=[\s>])", re.IGNORECASE)
+_INLINE = re.compile(r"(?<!`)(`{1,2}+)(?!`)([^`\n]{1,300}+)\1(?!`)")
+_LOG = re.compile(r"^[ \t>]{0,12}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\n]*+", re.MULTILINE)
+_OWN_LABEL = re.compile(r"[A-Za-z][\w-]{1,60}+['\"]?[ \t]{0,4}[:=]")
+_INDENTED = re.compile(r"^(?: {4}|\t)[^\n]*+", re.MULTILINE)
+_COMMENT = re.compile(r"(?:<!--|#|//) ?deepprompt: allow\b[^\n]*?(?:-->|$)", re.MULTILINE)
+_BLANK_LINE = re.compile(r"\n[ \t>]*+\n")
+
+SHOWN = re.compile(
+    r"\b(?:e\.?g\b|for (?:example|instance)|examples?\b|sample|such as|looks? like|like [`'\"(]|format|pattern|z\. ?B\."
+    r"|zB\b|Beispiel|par exemple|ejemplo|exemplo|например"
+    r"|(?:answer|reply|respond|return|output|print|emit)\b[^\n.:]{0,40}: ?`?[\[{])|例|예[:시]",
+    re.IGNORECASE,
+)
+"""What says of what follows it in its sentence that it is an example."""
+
+# Where a sentence ends: at a blank line, at its last sign, and at the end of a line, unless the line was only broken:
+# then it is long, and the next one begins neither with a capital letter nor as an item or with a label of its own.
+_BROKEN = r"(?<=[^\n]{40})\n[ \t>]{0,12}+(?=[a-z0-9`'\"(])(?!\d{1,3}[.)] |[\w -]{1,30}+[:=])"
+SENTENCE = re.compile(
+    r"\n[ \t]{0,40}\n|(?<!\.\w)[.!?:][\"')`*]{0,3}(?:[ \t]{0,9}\n|(?<!:) {1,2}(?=[A-Z<'\"`]))" rf"|(?!{_BROKEN})\n"
+)
+"""What a sentence ends with."""
+
+_ANNOUNCES = re.compile(
+    rf"(?:{SHOWN.pattern}|\b(?:answer|reply|respond|return|output|print|emit)\b[^\n.:]{{0,60}}json\b)", re.IGNORECASE
+)
+_COLON = re.compile(r"[:：][*_ \t]{0,4}$")
+_NEAR = 160  # characters before a colon that may say what it announces
+_LINE = re.compile(r"(?P<indent>[ \t]*+)(?P<item>(?:[-*+•]|\d{1,3}[.)])[ \t])?")
+
+
+@dataclass(frozen=True, slots=True)
+class SlowText:
+    """The text of a segment that should not change, in the same places: what its author told, and that without code."""
+
+    segment: Segment
+    text: str
+    """As it was sent, up to the boundary."""
+    told: str
+    """Without keys, examples, lists and code that are announced as such, and code that has a language or a label."""
+    prose: str
+    """Without any code, indented block or front matter either."""
+
+
+def slow_segments(subject: Subject) -> list[Segment]:
+    """Return the segments that should not change, as `checks.static` has it; settings are no text."""
+    segments = [segment for segment in subject.segments if segment.kind != "setting"]
+    marks = [number for number, segment in enumerate(segments) if segment.mark is not None]
+    end = marks[-1] + 1 if marks else 0
+    return [
+        segment
+        for number, segment in enumerate(segments)
+        if not segment.changing and (number < end or (not marks and segment.role in ("", "system")))
+    ]
+
+
+def slow_texts(subject: Subject) -> Iterator[SlowText]:
+    """Yield the slow texts of a subject; the boundary ends them."""
+    for segment in slow_segments(subject):
+        text = plain(segment)
+        boundary = REAL_BOUNDARY.search(text)
+        text = text[: boundary.start()] if boundary else text
+        text = without_keys(text)
+        heard = without_comments(text)
+        shown = [*_fenced(heard, languages=True), *_examples(heard)]
+        heard = _blank(heard, shown)
+        more = [*_announced(heard), *(f.span() for f in _INLINE.finditer(heard) if _OWN_LABEL.search(f[2]))]
+        more += [found.span() for block in _fenced(heard) for found in _LOG.finditer(heard, *block)]
+        told, heard = _blank(text, shown + more), _blank(heard, more)
+        code = _code(heard)
+        heard = _blank(heard, code)
+        code += [found.span() for pattern in (_INLINE, _INDENTED) for found in pattern.finditer(heard)]
+        prose = _blank(told, code)
+        yield SlowText(segment, text, told, prose)
+        if boundary:
+            return
+
+
+def without_keys(text: str) -> str:
+    """Return a text with blanks in place of its keys, so that no message quotes one."""
+    return _blank(text, [(key.start, key.end) for key in keys(text)])
+
+
+def without_comments(text: str) -> str:
+    """Return a text with blanks in place of the comments that make exceptions."""
+    return _blank(text, [found.span() for found in _COMMENT.finditer(text)]) if "deepprompt: allow" in text else text
+
+
+def without_code(text: str) -> str:
+    """Return a text with blanks in place of its front matter and its blocks of code."""
+    return _blank(text, _code(text))
+
+
+def _code(text: str) -> list[tuple[int, int]]:
+    front = _FRONT.match(text)
+    return [*_fenced(text), *([front.span()] if front else [])]
+
+
+def _fenced(text: str, *, languages: bool = False) -> Iterator[tuple[int, int]]:
+    """Yield where blocks of code are; with `languages` only those that name theirs.
+
+    One that is never closed ends with its paragraph: else a forgotten fence would hide the rest of a prompt.
+    """
+    start, opened, named = 0, "", False
+    within: list[tuple[int, bool]] = []  # what may have opened a block, if the one that is open never ends
+    place = 0
+    for line in text.split("\n"):
+        fence = _FENCE.fullmatch(line) if "```" in line or "~~~" in line else None
+        if fence and not opened:
+            start, opened, named = place, fence[1], fence[2].lower() not in _WITHOUT_LANGUAGE
+            within = [(start, named)]
+        elif fence and fence[1].startswith(opened) and not fence[2]:
+            if named or not languages:
+                yield start, place + len(line)
+            opened = ""
+        elif fence:
+            within.append((place, fence[2].lower() not in _WITHOUT_LANGUAGE))
+        place += len(line) + 1
+    end = 0
+    for start, named in within if opened else ():
+        if start >= end:
+            blank = _BLANK_LINE.search(text, start)
+            end = blank.start() if blank else len(text)
+            if named or not languages:
+                yield start, end
+
+
+def _announced(text: str) -> Iterator[tuple[int, int]]:
+    """Yield each block of code, list or quotation that a colon announces as an example."""
+    lines = text.split("\n")
+    fences = dict(_fenced(text))
+    places = [0]
+    for line in lines:
+        places.append(places[-1] + len(line) + 1)
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        if not _COLON.search(line[-8:]) or not _announces(line):
+            continue
+        first = next((n for n in range(number, min(number + 3, len(lines))) if lines[n].strip()), len(lines))
+        last = first
+        if first < len(lines):
+            end = fences.get(places[first])
+            while last < len(lines) and (places[last] < end if end else _goes_on(line, lines[first], lines[last])):
+                last += 1
+        if last > first:
+            yield places[first], places[last] - 1
+            number = last
+
+
+def _announces(line: str) -> bool:
+    """Whether the last sentence of a line says that what follows its colon is an example."""
+    said = line[-_NEAR:].rstrip("*_ \t")
+    start = max((end.end() for end in SENTENCE.finditer(said)), default=0)
+    return _ANNOUNCES.search(said, start) is not None
+
+
+def _goes_on(announcing: str, first: str, line: str) -> bool:
+    """Whether a line belongs to the block that another one begins below the line that announces it."""
+    (outer, was), (least, item), (indent, now) = (
+        (len(found["indent"].expandtabs(4)), found["item"] is not None)
+        for found in (_LINE.match(text) for text in (announcing, first, line))
+        if found
+    )
+    if first.startswith(">"):
+        return line.startswith(">") and not announcing.startswith(">")
+    if first.startswith(("{", "[")):
+        return bool(line.strip())
+    if least < outer + (2 if was or not item else 0):
+        return False
+    return not line.strip() or indent > least or (indent == least and (now or not item))
+
+
+def _examples(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what stands between the tags of examples."""
+    start, depth = 0, 0
+    for tag in _EXAMPLES.finditer(text):
+        if not tag[1]:
+            start, depth = (tag.start(), 1) if depth == 0 else (start, depth + 1)
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                yield start, tag.end()
+
+
+def _blank(text: str, spans: list[tuple[int, int]]) -> str:
+    """Return a text with blanks in some places, in which every other character keeps its own."""
+    pieces, done = [], 0
+    for start, end in sorted(spans):
+        if end > done:
+            start = max(start, done)
+            pieces += [text[done:start], re.sub(r"[^\n]", " ", text[start:end])]
+            done = end
+    return "".join([*pieces, text[done:]]) if pieces else text

@@ -1,0 +1,1 @@
+"""Whether a prompt stays the same when the world around it changes."""

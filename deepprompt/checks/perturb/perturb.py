@@ -1,0 +1,276 @@
+"""The perturbation test: whether a function's static prefix stays the same when the world around it moves.
+
+The function is called again and again, each time in a fresh process and with one thing moved (`checks.moves`). A byte
+of the static prefix that moves with it is a finding, named by what was moved, the part and the first difference. What
+moves behind the prefix is only told: it may. So may a part of pace SESSION with the machine, the folder and the day.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import dataclass, replace
+
+from deepprompt.checks.blame.blame import Blame, blame
+from deepprompt.checks.perturb.moves import MOVES, Move, plan_moves, starting_point
+from deepprompt.checks.places import BOUNDARY
+from deepprompt.checks.segments import BARE, Segment
+from deepprompt.checks.static import split_static
+from deepprompt.errors import CallError, MessageError, SourceError
+from deepprompt.prompt import Pace
+from deepprompt.sources.function import Function, Surroundings, call_function, find_function
+from deepprompt.text.hygiene import one_line, reveal
+from deepprompt.text.secrets import redact
+
+_ALWAYS = "again"
+_DOUBTS = 3  # how often what moved is doubted: the same call, once more
+_MOST_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one move did to the prompt."""
+
+    kind: str
+    said: str
+    moved: Blame | None = None
+    """The first difference in the static prefix, None where there is none."""
+    failed: str = ""
+    """How the function failed, where it did."""
+    skipped: str = ""
+    """Why the move was not made, where it was not."""
+    changing: tuple[str, ...] = ()
+    """The parts behind the static prefix that moved: for information."""
+
+    @property
+    def stable(self) -> bool:
+        """Whether the static prefix stayed as it was."""
+        return self.moved is None and not self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """What all moves did to the prompt of a function."""
+
+    target: str
+    prefix_bytes: int
+    outcomes: tuple[Outcome, ...]
+    advice: str = ""
+    """What may help, where the prefix moved."""
+
+    @property
+    def stable(self) -> bool:
+        """Whether no move changed the static prefix."""
+        return all(outcome.stable for outcome in self.outcomes)
+
+    @property
+    def unstable(self) -> tuple[Outcome, ...]:
+        """The moves that did."""
+        return tuple(outcome for outcome in self.outcomes if not outcome.stable)
+
+    def report(self) -> str:
+        """Return all that was found, in lines for a person."""
+        made = [outcome for outcome in self.outcomes if not outcome.skipped]
+        verdict = f"moved in {len(self.unstable)} of {len(made)}" if self.unstable else f"stayed in all {len(made)}"
+        lines = [f"{self.target}: the static prefix ({self.prefix_bytes:,} bytes) {verdict} surroundings"]
+        for outcome, others in _by_kind(self.unstable):
+            lines += _difference(outcome)
+            lines += [f"    also   {', '.join(others)}"] if others else []
+        behind: dict[str, list[str]] = {}
+        for outcome in made:
+            for part in outcome.changing:
+                kinds = behind.setdefault(part, [])
+                kinds += [outcome.kind] if outcome.kind not in kinds else []
+        for part, kinds in behind.items():
+            # What is never the same twice moves with everything, and that says nothing.
+            lines.append(
+                f"  as it may, {_shown(part)} moved with: {', '.join(kinds[:1] if _ALWAYS in kinds else kinds)}"
+            )
+        skipped: dict[str, list[str]] = {}
+        for outcome in self.outcomes:
+            kinds = skipped.setdefault(outcome.skipped, [])
+            kinds += [outcome.kind] if outcome.kind not in kinds else []
+        lines += [f"  not moved: {', '.join(kinds)}: {_shown(why)}" for why, kinds in skipped.items() if why]
+        lines += [f"  {self.advice}"] if self.advice else []
+        return "\n".join(lines)
+
+
+def perturb(
+    target: str | Callable[[], object] | Function,
+    *,
+    folder: str = ".",
+    boundary: str = BOUNDARY,
+    skip: Sequence[str] = (),
+    timeout: float = 60.0,
+) -> Stability:
+    """Call a function in moved surroundings, and say whether its static prefix stays the same.
+
+    `target` is a function at the top of a module, or its name as `module:function`; it is called without arguments.
+    `folder` is its project: it is called there, and copied for the moves that need it. `skip` names moves of `MOVES`.
+    """
+    for kind in skip:
+        if kind not in MOVES or kind == _ALWAYS:
+            raise SourceError(f"no move {kind!r} to skip; there are: {', '.join(k for k in MOVES if k != _ALWAYS)}")
+    if not os.path.isdir(folder):
+        raise SourceError(f"{folder}: no such folder")
+    function = target if isinstance(target, Function) else find_function(target, os.path.abspath(folder))
+    start = starting_point(folder)
+    caller = _Caller(boundary, timeout)
+    base = caller.call(function, start)
+    base.check(function)
+    # Reached by its real name: a function that resolves its own paths must not see two of them.
+    with tempfile.TemporaryDirectory(prefix="deepprompt-", ignore_cleanup_errors=True) as private:
+        again, *moves = plan_moves(function, start, os.path.realpath(private), frozenset(skip))
+        first = caller.outcome(again, base)
+        outcomes = caller.outcomes(moves, base) if first.stable else []
+        if not all(outcome.stable for outcome in outcomes):
+            doubts = caller.outcomes([again] * _DOUBTS, base)
+            first = next((doubt for doubt in doubts if not doubt.stable), first)
+    if not first.stable:  # whatever is moved, it would differ: nothing could be told from that
+        outcomes = [Outcome(move.kind, move.said, skipped="it is not even the same twice") for move in moves]
+    result = Stability(str(function), base.size, (first, *outcomes))
+    return result if result.stable else replace(result, advice=base.advice)
+
+
+class _Caller:
+    """Calls functions, several at once, and says what became of their prompts."""
+
+    def __init__(self, boundary: str, timeout: float) -> None:
+        self.boundary, self.timeout = boundary, timeout
+        self.given_up = threading.Event()
+
+    def call(self, function: Function, surroundings: Surroundings) -> _Sides:
+        """Return the prompt that a function makes in some surroundings."""
+        value = call_function(function, surroundings, self.timeout, give_up=self.given_up.is_set)
+        try:
+            return _Sides(value, self.boundary)
+        except MessageError as error:
+            raise CallError(f"{function}: what it returned is no prompt: {error}") from None
+
+    def outcomes(self, moves: Sequence[Move], base: _Sides) -> list[Outcome]:
+        """Return what became of the prompt with each move."""
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_AT_ONCE)) as pool:
+            try:
+                return list(pool.map(lambda move: self.outcome(move, base), moves))
+            except BaseException:  # such as an interrupt: nothing that was started goes on
+                self.given_up.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def outcome(self, move: Move, base: _Sides) -> Outcome:
+        """Return what became of the prompt with one move."""
+        skipped = move.skipped
+        if move.then is not None and not skipped:
+            try:
+                base = self.call(move.function, move.surroundings)
+                move.then()
+            except CallError as error:
+                skipped = f"already before that it fails: {_without_name(error, move.function)}"
+        if skipped:
+            return Outcome(move.kind, move.said, skipped=skipped)
+        try:
+            sides = self.call(move.function, move.surroundings)
+        except CallError as error:
+            return Outcome(move.kind, move.said, failed=_without_name(error, move.function))
+        if move.of_session:
+            base, sides = base.without_session(), sides.without_session()
+        moved = _first_difference(base.static, sides.static)
+        return Outcome(move.kind, move.said, moved, changing=base.parts_that_differ(sides))
+
+
+def _without_name(error: CallError, function: Function) -> str:
+    return str(error).removeprefix(f"{function}: ")
+
+
+class _Sides:
+    """The two sides of a prompt: the static prefix, and what may change."""
+
+    def __init__(self, value: object, boundary: str) -> None:
+        self.boundary = boundary
+        self.static, self.changing = split_static(value, boundary)
+        self.is_cut = bool(self.changing) or [segment.place for segment in self.static] != [BARE]
+        self.size = sum(len(s.text.encode(errors="surrogatepass")) for s in self.static if s.kind != "setting")
+
+    def without_session(self) -> _Sides:
+        """Return the sides with the parts that are declared to change with the session on the changing one."""
+        sides = copy(self)
+        sides.static = [segment for segment in self.static if segment.pace is not Pace.SESSION]
+        sides.changing = [segment for segment in self.static if segment.pace is Pace.SESSION] + self.changing
+        return sides
+
+    @property
+    def advice(self) -> str:
+        """What may help if the prefix moves: a plain text does not say where it ends."""
+        if self.is_cut:
+            return ""
+        return "all of the text counts, as it has no boundary; --boundary TEXT (boundary=) says what ends the prefix"
+
+    def check(self, function: Function) -> None:
+        """See that there is something that can move, and that it is what the user means."""
+        if not self.is_cut and self.boundary not in ("", BOUNDARY):
+            raise CallError(f"{function}: the boundary {self.boundary!r} does not stand in what it returned")
+        if not self.size:
+            raise CallError(
+                f"{function}: what it returned has no static prefix: no text before the boundary, or, in a request, "
+                "no tools, no system prompt and no cache mark"
+            )
+
+    def parts_that_differ(self, other: _Sides) -> tuple[str, ...]:
+        """Return the names of the changing parts that are not the same on both sides."""
+        both = [_by_place(side.changing) for side in (self, other)]
+        return tuple(place for place in both[0] | both[1] if both[0].get(place) != both[1].get(place))
+
+
+def _by_place(segments: Sequence[Segment]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for segment in segments:
+        texts[segment.place] = texts.get(segment.place, "") + segment.text
+    return texts
+
+
+def _first_difference(old: list[Segment], new: list[Segment]) -> Blame | None:
+    """Return where two prefixes part. For a cache one that only grew is no loss; here it is a difference like any."""
+    found = blame(list(old), list(new))
+    if found is not None:
+        return found
+    grown = blame(list(new), list(old))
+    if grown is None:
+        return None
+    return replace(grown, kind="inserted", old=grown.new, new=grown.old)
+
+
+def _by_kind(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, list[str]]]:
+    """Return the first outcome of each kind, with what else of that kind was moved."""
+    kinds: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        kinds.setdefault(outcome.kind, []).append(outcome)
+    return [(first, [other.said for other in others]) for first, *others in kinds.values()]
+
+
+def _difference(outcome: Outcome) -> list[str]:
+    what = f"  {outcome.kind}, {outcome.said}: "
+    if outcome.moved is None:
+        return [f"{what}it fails: {_shown(outcome.failed)}"]
+    moved = outcome.moved
+    place = moved.place if moved.source in ("", moved.place) else f"{moved.place}, {moved.source}"
+    line = f", line {moved.line}" if moved.line else ""
+    return [
+        f"{what}{moved.why}",
+        f"    where  {_shown(place)}{line}, byte {moved.offset:,}",
+        f"    was    {_quoted(moved.old)}",
+        f"    is     {_quoted(moved.new)}",
+    ]
+
+
+def _quoted(line: str) -> str:
+    return _shown(json.dumps(line, ensure_ascii=False)) if line else "(nothing)"
+
+
+def _shown(text: str) -> str:
+    """Return a text for one line of a terminal: no key in it, nothing hidden."""
+    return one_line(reveal(redact(text, "", []), "", []), "", [])

@@ -1,0 +1,85 @@
+"""A request for Anthropic's Messages API: every content a list of blocks, so that a mark changes no other byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from deepprompt.providers.blocks import Block, Image, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.draft import Draft, shown
+from deepprompt.request.outline import Outline, Tool
+
+
+def write(outline: Outline, draft: Draft) -> dict[str, Any]:
+    """Return the body of `POST /v1/messages`, in the order in which the provider caches it."""
+    body: dict[str, Any] = {"model": outline.model, "max_tokens": outline.max_tokens or draft.rules.max_tokens}
+    if tools := [write_tool(tool) for tool in draft.check_tools(outline)]:
+        body["tools"] = tools
+        # A tool that is loaded when it is searched for is no part of the prefix, and refused with a mark.
+        loaded = [number for number, tool in enumerate(tools) if not tool.get("defer_loading")]
+        for number in loaded:
+            put = _marking(tools[number]) if number == loaded[-1] else None
+            draft.spot(f"tools[{number}]", json.dumps(tools[number], ensure_ascii=False), put)
+    if outline.system:
+        body["system"] = []
+        for number, block in enumerate(outline.system):
+            written: dict[str, Any] = {"type": "text", "text": block.text}
+            body["system"].append(written)
+            draft.spot(f"system[{number}]", block, _marking(written))
+    body["messages"] = []
+    for number, message in enumerate(draft.turns(outline.messages, signed=True, continued=outline.continued)):
+        content = []
+        for place, part in enumerate(message.blocks):
+            written = _write(part, f"{message.place}.content[{place}]", draft)
+            content.append(written)
+            put = None if isinstance(part, Thinking) else _marking(written)
+            draft.spot(f"messages[{number}].content[{place}]", part, put, message)
+        body["messages"].append({"role": message.role, "content": content})
+    if outline.stream:
+        body["stream"] = True
+    return body
+
+
+def write_tool(tool: Tool) -> dict[str, Any]:
+    """Return a tool's definition."""
+    if tool.native is not None:
+        return dict(tool.native)
+    described = {"description": tool.description} if tool.description else {}
+    return {"name": tool.name, **described, "input_schema": tool.schema, **tool.extra.get("anthropic", {})}
+
+
+def _write(block: Block, place: str, draft: Draft) -> dict[str, Any]:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    if isinstance(block, Image):
+        return _write_image(draft.image(block, place))
+    if isinstance(block, ToolCall):
+        name, given = draft.call_name(block, place), block.input(place)
+        return {"type": "tool_use", "id": draft.call_id(block.id), "name": name, "input": given}
+    if isinstance(block, ToolResult):
+        content = [_write(inner, place, draft) for inner in shown(block.content)]
+        written: dict[str, Any] = {"type": "tool_result", "tool_use_id": draft.call_id(block.call_id)}
+        if content:
+            written["content"] = content
+        if block.is_error:
+            written["is_error"] = True
+        return written
+    if isinstance(block, Thinking) and block.block is not None:
+        return dict(block.block)
+    if isinstance(block, Native) and block.kind in draft.rules.carriers | draft.rules.blocks:
+        return dict(block.block)
+    raise draft.refuse(block, place)
+
+
+def _write_image(image: Image) -> dict[str, Any]:
+    if image.url:
+        return {"type": "image", "source": {"type": "url", "url": image.url}}
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
+
+
+def _marking(block: dict[str, Any]) -> Callable[[str], None]:
+    def put(lifetime: str) -> None:
+        block["cache_control"] = {"type": "ephemeral", "ttl": lifetime} if lifetime else {"type": "ephemeral"}
+
+    return put

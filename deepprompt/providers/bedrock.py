@@ -1,0 +1,98 @@
+"""A request for Amazon Bedrock's Converse API: roles take turns, and a mark is an element of its own after a block."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from deepprompt.errors import MessageError
+from deepprompt.providers.blocks import Block, Image, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.draft import Draft, shown
+from deepprompt.request.outline import Outline, Tool
+
+
+def write(outline: Outline, draft: Draft) -> dict[str, Any]:
+    """Return the body of `POST /model/MODEL/converse`. Bytes are base64 in it, as they are on the wire."""
+    body: dict[str, Any] = {}
+    if tools := [write_tool(draft.function(tool)) for tool in draft.check_tools(outline)]:
+        body["toolConfig"] = {"tools": tools}
+        last = tools[-1]
+        text = json.dumps(tools, ensure_ascii=False)
+        draft.spot(f"toolConfig.tools[{len(tools) - 1}]", text, _marking(tools, last))
+    if outline.system:
+        body["system"] = [{"text": block.text} for block in outline.system]
+        for number, (block, written) in enumerate(zip(outline.system, list(body["system"]), strict=True)):
+            draft.spot(f"system[{number}]", block, _marking(body["system"], written))
+    body["messages"] = []
+    for message in draft.turns(outline.messages, signed=True, continued=outline.continued):
+        if not body["messages"] or body["messages"][-1]["role"] != message.role:
+            body["messages"].append({"role": message.role, "content": []})
+        content: list[dict[str, Any]] = body["messages"][-1]["content"]  # neighbours of one role are one message
+        for place, part in enumerate(message.blocks):
+            written = _write(part, f"{message.place}.content[{place}]", draft)
+            put = None if isinstance(part, Thinking) else _marking(content, written)
+            draft.spot(f"messages[{len(body['messages']) - 1}].content[{len(content)}]", part, put, message)
+            content.append(written)
+    if outline.max_tokens:
+        body["inferenceConfig"] = {"maxTokens": outline.max_tokens}
+    return body
+
+
+def write_tool(tool: Tool) -> dict[str, Any]:
+    """Return a tool's definition."""
+    described = {"description": tool.description} if tool.description else {}
+    return {"toolSpec": {"name": tool.name, **described, "inputSchema": {"json": tool.schema}}}
+
+
+def arguments(model: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Return what botocore's `converse` takes: the body with the model, and bytes as bytes."""
+    return {"modelId": model, **_with_bytes(body)}
+
+
+def _with_bytes(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_bytes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"bytes"} or set(value) == {"redactedContent"}:
+        return {key: base64.b64decode(data) for key, data in value.items()}
+    # A tool's own input and schema are data, whatever their keys are.
+    return {key: item if key in ("input", "json") else _with_bytes(item) for key, item in value.items()}
+
+
+def _write(block: Block, place: str, draft: Draft) -> dict[str, Any]:
+    if isinstance(block, Text):
+        return {"text": block.text}
+    if isinstance(block, Image):
+        image = draft.image(block, place)
+        return {"image": {"format": image.media_type.removeprefix("image/"), "source": {"bytes": image.data}}}
+    if isinstance(block, ToolCall):
+        name, given = draft.call_name(block, place), block.input(place)
+        return {"toolUse": {"toolUseId": draft.call_id(block.id), "name": name, "input": given}}
+    if isinstance(block, ToolResult):
+        content = [_write(inner, place, draft) for inner in shown(block.content)]
+        status = {"status": "error"} if block.is_error else {}
+        return {"toolResult": {"toolUseId": draft.call_id(block.call_id), "content": content, **status}}
+    if isinstance(block, Thinking) and block.block is not None:
+        return {"reasoningContent": _reasoning(block.text, block.block, place)}
+    raise draft.refuse(block, place)
+
+
+def _reasoning(text: str, block: Mapping[str, Any], place: str) -> dict[str, Any]:
+    if block["type"] == "thinking":
+        return {"reasoningText": {"text": text, "signature": block["signature"]}}
+    try:
+        base64.b64decode(block["data"], validate=True)
+    except ValueError:
+        raise MessageError(f"{place}: the data of redacted_thinking is not base64") from None
+    return {"redactedContent": block["data"]}
+
+
+def _marking(blocks: list[dict[str, Any]], block: dict[str, Any]) -> Callable[[str], None]:
+    def put(lifetime: str) -> None:
+        place = next(number for number, other in enumerate(blocks) if other is block)
+        blocks.insert(place + 1, {"cachePoint": {"type": "default", **({"ttl": lifetime} if lifetime else {})}})
+
+    return put

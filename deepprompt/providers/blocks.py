@@ -1,0 +1,113 @@
+"""The neutral values that every provider's request is written from: messages, and the blocks that they are made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deepprompt.errors import MessageError
+from deepprompt.text.hygiene import scrub
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text."""
+
+    text: str
+    mark: str | None = None
+    """The lifetime that the caller's own mark asks for, "" for the provider's default, None without a mark."""
+    kind = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image, by its address or as base64."""
+
+    url: str = ""
+    media_type: str = ""
+    data: str = ""
+    mark: str | None = None
+    kind = "image"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool by the model. `arguments` is JSON text; `signature` is Gemini's, which must come back."""
+
+    id: str
+    name: str
+    arguments: str
+    signature: str = ""
+    mark: str | None = None
+    kind = "tool_use"
+
+    def input(self, place: str) -> dict[str, Any]:
+        """Return the arguments as an object."""
+        try:
+            value = json.loads(self.arguments or "{}")
+            # What json reads but no provider does: NaN, 1e999, half a character as an escape.
+            value = json.loads(scrub(json.dumps(value, ensure_ascii=False, allow_nan=False), place, []))
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise MessageError(f"{place}: the arguments of tool call {self.id!r} are not a JSON object")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool call gave."""
+
+    call_id: str
+    content: tuple[Block, ...] = ()
+    is_error: bool = False
+    name: str = ""
+    mark: str | None = None
+    kind = "tool_result"
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A model's reasoning: as text, or Anthropic's as the signed block that must come back unchanged."""
+
+    text: str = ""
+    block: Mapping[str, Any] | None = None
+    mark: str | None = None
+    kind = "thinking"
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A block that only some provider knows. It is sent there as it is, and refused elsewhere."""
+
+    block: Mapping[str, Any]
+    mark: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The type that the block says it has."""
+        return str(self.block["type"])
+
+
+Block = Text | Image | ToolCall | ToolResult | Thinking | Native
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: `system`, `user` (tool results too) or `assistant`."""
+
+    role: str
+    blocks: tuple[Block, ...]
+    index: int
+    """The place of the last of the caller's messages that it was made of."""
+
+    @property
+    def place(self) -> str:
+        """How an error names it."""
+        return f"messages[{self.index}]"
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        """Return the blocks of one kind."""
+        return [block for block in self.blocks if isinstance(block, kind)]

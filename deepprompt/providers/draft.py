@@ -1,0 +1,196 @@
+"""What the writers of the providers' requests share: the request in neutral values, and the draft that they fill.
+
+A writer turns an `Outline` into a provider's body, block by block, and notes the end of each as a `Spot`. What a
+provider refuses is settled here, the same way for each of them: blank texts, ids and images that it does not take,
+roles that must take turns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from deepprompt.catalog import bundled
+from deepprompt.errors import MessageError, ToolError
+from deepprompt.prompt import Note, sha256_hex
+from deepprompt.providers.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.facts import Rules
+from deepprompt.request.marks import Spot
+from deepprompt.request.outline import Outline, SystemBlock, Tool
+from deepprompt.text.hygiene import is_blank
+from deepprompt.tokens import estimate_tokens
+
+_NOTHING = "nothing but blank text: left out"
+
+
+class Draft:
+    """A request in the making: the spots where marks may stand, and notes on what was left out or changed."""
+
+    def __init__(self, rules: Rules, notes: list[Note]) -> None:
+        self.rules = rules
+        self.notes = notes
+        self.spots: list[Spot] = []
+
+    def spot(
+        self,
+        place: str,
+        block: Block | SystemBlock | str,
+        put: Callable[[str], None] | None,
+        message: Message | None = None,
+    ) -> None:
+        """Note the end of a block: of a message, of the system prompt, or of the tools, given as their text."""
+        if isinstance(block, SystemBlock):
+            tokens = estimate_tokens(block.text)
+            self.spots.append(Spot(place, "system", tokens, put, pace=block.pace, asked=block.mark))
+        elif isinstance(block, str):
+            self.spots.append(Spot(place, "tools", estimate_tokens(block), put))
+        else:
+            index = -1 if message is None else message.index
+            self.spots.append(Spot(place, block.kind, _tokens(block), put, message=index, asked=block.mark))
+
+    def turns(self, messages: tuple[Message, ...], *, signed: bool = False, continued: bool = False) -> list[Message]:
+        """Return a conversation as providers want it that insist: a user first and last, nothing blank.
+
+        With `signed`, signed reasoning stays. `continued` is for a conversation whose start is elsewhere: it may go on
+        with the assistant, or have nothing more to say.
+        """
+        kept = self._with_roles(self._worded(messages, signed, continued))
+        if kept and kept[0].role == "assistant" and not continued:
+            opening = bundled().text("tiers", "1.0.0", "opening").removesuffix("\n")
+            detail = f"the conversation starts with the assistant: {opening!r} stands before it"
+            self.notes.append(Note("replaced", kept[0].place, detail))
+            kept.insert(0, Message("user", (Text(opening),), kept[0].index))
+        if kept and kept[-1].role == "assistant":
+            raise self.answered(kept[-1])
+        return kept
+
+    def answered(self, message: Message) -> MessageError:
+        """Return the error for a conversation whose last message is the assistant's."""
+        return MessageError(
+            f"{message.place}: the conversation ends with the assistant; {self.rules.provider} answers a user's "
+            "message or a tool's result: append it"
+        )
+
+    def _worded(self, messages: tuple[Message, ...], signed: bool, continued: bool) -> list[Message]:
+        """Return the messages that say something, without what is refused in them."""
+        kept = []
+        for message in messages:
+            message = self.readable(message, signed=signed)
+            blocks = shown(message.blocks)
+            if len(blocks) < len(message.blocks) or not blocks:
+                what = "blank text" if blocks else _NOTHING
+                self.notes.append(Note("skipped", message.place, what))
+            if blocks and isinstance(blocks[-1], Thinking):
+                self.notes.append(Note("skipped", message.place, "reasoning that no answer follows: left out"))
+                said = [number for number, block in enumerate(blocks, 1) if not isinstance(block, Thinking)]
+                blocks = blocks[: max(said, default=0)]
+            if blocks:
+                kept.append(replace(message, blocks=blocks))
+        if messages and not kept and not continued:
+            raise self.blank(messages[-1])
+        return kept
+
+    def blank(self, message: Message) -> MessageError:
+        """Return the error for a conversation of which nothing is left."""
+        return MessageError(f"{message.place}: nothing but blank text up to here, so there is nothing to answer")
+
+    def says_something(self, message: Message) -> bool:
+        """Return whether an assistant's message is one; some providers refuse it without text and calls."""
+        if any(not isinstance(block, Thinking) for block in shown(message.blocks)):
+            return True
+        self.notes.append(Note("skipped", message.place, _NOTHING))
+        return False
+
+    def _with_roles(self, messages: Sequence[Message]) -> list[Message]:
+        """Return messages with a system message inside the conversation as the user's where it may not stand."""
+        told = []
+        for number, message in enumerate(messages):
+            if message.role == "system":
+                after_user = number > 0 and messages[number - 1].role == "user"
+                next_role = messages[number + 1].role if number + 1 < len(messages) else "assistant"
+                if not (self.rules.system_messages and after_user and next_role == "assistant"):
+                    detail = f"{self.rules.provider} takes no system message here: sent as the user's"
+                    self.notes.append(Note("replaced", message.place, detail))
+                    message = replace(message, role="user")
+            told.append(message)
+        return told
+
+    def call_id(self, given: str) -> str:
+        """Return the id of a tool call as the provider takes it: the same one, or always the same other."""
+        return given if re.fullmatch(self.rules.call_id, given) else "call_" + sha256_hex(given)[:24]
+
+    def call_name(self, call: ToolCall, place: str) -> str:
+        """Return the name of the tool that was called, which the provider takes."""
+        if not re.fullmatch(self.rules.tool_name, call.name):
+            names = f"{self.rules.provider} takes names like {self.rules.tool_name}"
+            raise MessageError(f"{place}: tool call {call.id!r} is of {call.name!r}: {names}")
+        return call.name
+
+    def image(self, image: Image, place: str) -> Image:
+        """Return an image that the provider takes."""
+        if not self.rules.images:
+            raise MessageError(f"{place}: {self.rules.provider} takes no images (facts of {self.rules.as_of})")
+        if image.url and not self.rules.image_urls:
+            raise MessageError(
+                f"{place}: {self.rules.provider} takes no address of an image; send its bytes as a data: address"
+            )
+        if not image.url and image.media_type not in self.rules.images:
+            known = ", ".join(sorted(self.rules.images))
+            raise MessageError(f"{place}: {self.rules.provider} takes no {image.media_type}; it takes {known}")
+        return image
+
+    def refuse(self, block: Block, place: str) -> MessageError:
+        """Return the error for a block that the provider does not know."""
+        return MessageError(
+            f"{place}: {self.rules.provider} takes no block of type {block.kind!r}; text, images, tool calls and their "
+            "results are written for every provider"
+        )
+
+    def readable(self, message: Message, *, signed: bool = False, plain: bool = False) -> Message:
+        """Return a message without reasoning that the provider cannot read: signed by Anthropic, or DeepSeek's."""
+        unread = [block for block in message.of(Thinking) if not (signed if block.block else plain)]
+        if not unread:
+            return message
+        detail = f"{self.rules.provider} cannot read this reasoning: left out"
+        self.notes.append(Note("skipped", message.place, detail, count=len(unread)))
+        return replace(message, blocks=tuple(block for block in message.blocks if block not in unread))
+
+    def check_tools(self, outline: Outline) -> tuple[Tool, ...]:
+        """Return the tools, whose names the provider takes."""
+        for tool in outline.tools:
+            if tool.native is None and not re.fullmatch(self.rules.tool_name, tool.name):
+                raise ToolError(f"tool {tool.name!r}: {self.rules.provider} takes names like {self.rules.tool_name}")
+        called = any(message.of(ToolCall) for message in outline.messages)
+        if called and not outline.tools and self.rules.provider == "bedrock":
+            raise ToolError("bedrock refuses a conversation with tool calls without their tools; pass them as tools")
+        return outline.tools
+
+    def function(self, tool: Tool) -> Tool:
+        """Return a tool that is a plain function, for a provider that has no others."""
+        if tool.native is not None:
+            raise ToolError(
+                f"tool {tool.name!r} of type {tool.native['type']!r} is not one that {self.rules.provider} takes"
+            )
+        return tool
+
+
+def shown(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return blocks without texts that have nothing but white space, which several providers refuse."""
+    return tuple(block for block in blocks if not (isinstance(block, Text) and is_blank(block.text)))
+
+
+def plain_text(blocks: tuple[Block, ...], between: str = "") -> str:
+    """Return the texts among some blocks as one."""
+    return between.join([block.text for block in blocks if isinstance(block, Text)])
+
+
+def _tokens(block: Block) -> int:
+    """Return how many tokens a block has, by estimate; an image counts for none, as nobody says how many it has."""
+    if isinstance(block, Text | Thinking):
+        return estimate_tokens(block.text)
+    if isinstance(block, ToolCall):
+        return estimate_tokens(block.name + block.arguments)
+    if isinstance(block, ToolResult):
+        return sum(_tokens(inner) for inner in block.content)
+    return estimate_tokens(str(block.block)) if isinstance(block, Native) else 0

@@ -1,0 +1,140 @@
+"""A request for Gemini's generateContent, with its implicit cache, or with cached content made beforehand.
+
+A request that names cached content may set neither system instruction nor tools: they are part of what is cached.
+So what changes in a system prompt goes to the front of the conversation there.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import Any
+
+from deepprompt.errors import MessageError
+from deepprompt.prompt import Note, Pace
+from deepprompt.providers.blocks import Block, Image, Message, Text, ToolCall, ToolResult
+from deepprompt.providers.draft import Draft, plain_text
+from deepprompt.request.outline import Outline, Tool
+
+_CONFIG = {"systemInstruction": "system_instruction", "tools": "tools", "cachedContent": "cached_content"}
+
+
+def write(outline: Outline, draft: Draft) -> dict[str, Any]:
+    """Return the body of `POST /v1beta/models/MODEL:generateContent`."""
+    if outline.cached_content:
+        cached, rest = split(outline, draft)
+        if outline.messages and len(cached.messages) == len(outline.messages):
+            raise MessageError(
+                f"{outline.messages[-1].place}: all up to this mark is in the cached content: append the next message"
+            )
+        body: dict[str, Any] = {"cachedContent": outline.cached_content}
+        body["contents"] = _contents(rest.messages, draft, continued=bool(cached.messages))
+    else:
+        body = _prefix(outline, draft)
+        body["contents"] = _contents(outline.messages, draft, continued=outline.continued)
+    if outline.max_tokens:
+        body["generationConfig"] = {"maxOutputTokens": outline.max_tokens}
+    return body
+
+
+def write_cached(outline: Outline, draft: Draft, lifetime: str) -> dict[str, Any]:
+    """Return the body of `POST /v1beta/cachedContents`: all that does not change from turn to turn."""
+    cached, _ = split(outline, draft)
+    body: dict[str, Any] = {"model": f"models/{outline.model.removeprefix('models/')}"}
+    body |= _prefix(cached, draft)
+    if contents := _contents(cached.messages, draft):
+        body["contents"] = contents
+    if len(body) == 1:
+        raise MessageError("there is nothing to cache: no static prefix, no tools, no marked message")
+    return body | {"ttl": lifetime}
+
+
+def arguments(model: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Return what google-genai's `generate_content`, or `caches.create`, takes."""
+    if "ttl" in body:
+        config = {"ttl": body["ttl"], **{name: body[key] for key, name in _CONFIG.items() if key in body}}
+        if "contents" in body:
+            config["contents"] = body["contents"]
+        return {"model": model, "config": config}
+    config = {name: body[key] for key, name in _CONFIG.items() if key in body}
+    if "generationConfig" in body:
+        config["max_output_tokens"] = body["generationConfig"]["maxOutputTokens"]
+    return {"model": model, "contents": body["contents"], "config": config}
+
+
+def split(outline: Outline, draft: Draft) -> tuple[Outline, Outline]:
+    """Return what is cached, and what follows it: up to the last message that the caller marked, ending on a user's."""
+    marked = [
+        number for number, message in enumerate(outline.messages) if any(b.mark is not None for b in message.blocks)
+    ]
+    end = marked[-1] + 1 if marked else 0
+    while end and outline.messages[end - 1].role == "assistant":  # a cache ends on a user's turn
+        end -= 1
+    static = tuple(block for block in outline.system if block.pace is not Pace.TURN)
+    changing = replace(outline, system=tuple(block for block in outline.system if block not in static)).system_text
+    rest = outline.messages[end:]
+    if changing:
+        place = "system"
+        draft.notes.append(Note("replaced", place, "what changes in the system prompt opens the conversation instead"))
+        index = rest[0].index if rest else 0
+        rest = (Message("user", (Text(changing),), index), *rest)
+    cached = replace(outline, system=static, messages=outline.messages[:end])
+    return cached, replace(outline, system=(), tools=(), messages=rest)
+
+
+def _prefix(outline: Outline, draft: Draft) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    if tools := [_write_tool(draft.function(tool)) for tool in draft.check_tools(outline)]:
+        body["tools"] = [{"functionDeclarations": tools}]
+        draft.spot("tools[0]", json.dumps(tools, ensure_ascii=False), None)
+    if outline.system:
+        body["systemInstruction"] = {"parts": [{"text": outline.system_text}]}
+        for block in outline.system:
+            draft.spot("systemInstruction", block, None)
+    return body
+
+
+def _write_tool(tool: Tool) -> dict[str, Any]:
+    described = {"description": tool.description} if tool.description else {}
+    return {"name": tool.name, **described, "parametersJsonSchema": tool.schema}
+
+
+def _contents(messages: tuple[Message, ...], draft: Draft, *, continued: bool = False) -> list[dict[str, Any]]:
+    contents: list[dict[str, Any]] = []
+    for message in draft.turns(messages, continued=continued):
+        role = "model" if message.role == "assistant" else "user"
+        if not contents or contents[-1]["role"] != role:
+            contents.append({"role": role, "parts": []})
+        parts = contents[-1]["parts"]  # neighbours of one role are one content
+        for place, block in enumerate(message.blocks):
+            draft.spot(f"contents[{len(contents) - 1}].parts[{len(parts)}]", block, None, message)
+            first = isinstance(block, ToolCall) and not any("functionCall" in part for part in parts)
+            parts.append(_write(block, f"{message.place}.content[{place}]", draft, first_call=first))
+    return contents
+
+
+def _write(block: Block, place: str, draft: Draft, *, first_call: bool) -> dict[str, Any]:
+    if isinstance(block, Text):
+        return {"text": block.text}
+    if isinstance(block, Image):
+        image = draft.image(block, place)
+        return {"inlineData": {"mimeType": image.media_type, "data": image.data}}
+    if isinstance(block, ToolCall):
+        name, given = draft.call_name(block, place), block.input(place)
+        call = {"functionCall": {"id": draft.call_id(block.id), "name": name, "args": given}}
+        signature = block.signature or (_unsigned(draft) if first_call else "")
+        return call | ({"thoughtSignature": signature} if signature else {})
+    if isinstance(block, ToolResult):
+        if not all(isinstance(inner, Text) for inner in block.content):
+            raise MessageError(f"{place}: a tool result is text for gemini; send an image as the user's")
+        text = plain_text(block.content, "\n\n")
+        response = {"error" if block.is_error else "output": text}
+        return {"functionResponse": {"id": draft.call_id(block.call_id), "name": block.name, "response": response}}
+    raise draft.refuse(block, place)
+
+
+def _unsigned(draft: Draft) -> str:
+    """Return the signature for a call that another model made, where one is insisted on."""
+    given = draft.rules.call_signature
+    return base64.b64encode(given.encode()).decode() if given else ""

@@ -1,0 +1,40 @@
+"""A request for LiteLLM: the plain list that `litellm.completion` takes, with the marks that survive its routes.
+
+LiteLLM rewrites or drops marks by provider. The route that the model's name asks for decides which kind of mark is
+written: `cache_control` where it is kept or translated (Anthropic, Bedrock), OpenAI's own where only that survives
+(a `cache_control` is dropped there once there are tools), none where LiteLLM would strip it or, for Gemini, turn the
+marked messages into cached content that is paid for by the hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from deepprompt.providers.draft import Draft
+from deepprompt.providers.openai import Marking, marking, write_chat
+from deepprompt.request.outline import Outline
+
+
+def write(outline: Outline, draft: Draft) -> dict[str, Any]:
+    """Return the arguments of `litellm.completion`."""
+    native = draft.rules.provider in ("anthropic", "bedrock")
+    if native:
+        # Some versions of LiteLLM move such a message to the front (its pull request 38053), and with it goes all that
+        # was cached; those that we tried leave it in place. As the user's it stays with each of them.
+        draft.rules = replace(draft.rules, system_messages=False)
+    if native or draft.rules.provider == "gemini":
+        turns = draft.turns(outline.messages, signed=native, continued=outline.continued)
+        outline = replace(outline, messages=tuple(turns))
+    style: Marking = cache_control if native else marking
+    return write_chat(outline, draft, marking=style, limit="max_tokens")
+
+
+def cache_control(block: dict[str, Any]) -> Callable[[str], None]:
+    """Return what puts Anthropic's mark on a part, a tool's message or a tool."""
+
+    def put(lifetime: str) -> None:
+        block["cache_control"] = {"type": "ephemeral", **({"ttl": lifetime} if lifetime else {})}
+
+    return put

@@ -1,0 +1,176 @@
+"""A request for OpenAI's Chat Completions, for DeepSeek, which takes the same shape as plain texts, and for LiteLLM.
+
+Where the model takes marks, every text of a system or user message is a part of its own, so that a mark changes no
+other byte. The system prompt is a message, never `instructions`: that field carries no mark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from deepprompt.errors import MessageError
+from deepprompt.prompt import Note
+from deepprompt.providers.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.draft import Draft, plain_text, shown
+from deepprompt.request.outline import Outline, Tool
+
+Marking = Callable[[dict[str, Any]], Callable[[str], None]]
+
+
+def write(outline: Outline, draft: Draft) -> dict[str, Any]:
+    """Return the body of `POST /v1/chat/completions` for OpenAI."""
+    return write_chat(outline, draft, marking=marking, limit="max_completion_tokens")
+
+
+def write_deepseek(outline: Outline, draft: Draft) -> dict[str, Any]:
+    """Return the body of `POST /chat/completions` for DeepSeek: texts only, the model's own reasoning sent back."""
+    return write_chat(outline, draft, marking=None, limit="max_tokens")
+
+
+def write_chat(outline: Outline, draft: Draft, *, marking: Marking | None, limit: str) -> dict[str, Any]:
+    """Return a body in the shape of Chat Completions; without `marking` every content is plain where it can be."""
+    body: dict[str, Any] = {"model": outline.model}
+    if tools := [write_tool(draft.function(tool)) for tool in draft.check_tools(outline)]:
+        body["tools"] = tools
+        put = marking(tools[-1]) if marking else None
+        draft.spot(f"tools[{len(tools) - 1}]", json.dumps(tools, ensure_ascii=False), put)
+    writer = _Chat(draft, marking if draft.rules.marks else None)
+    writer.system(outline)
+    for message in outline.messages:
+        writer.message(message)
+    if outline.messages and not writer.messages and not outline.continued:
+        raise draft.blank(outline.messages[-1])
+    if draft.rules.provider == "deepseek" and writer.messages and writer.messages[-1]["role"] == "assistant":
+        raise draft.answered(outline.messages[-1])
+    body["messages"] = writer.messages
+    if outline.max_tokens:
+        body[limit] = outline.max_tokens
+    if outline.cache_key and draft.rules.provider == "openai":
+        body["prompt_cache_key"] = outline.cache_key
+    if outline.stream:
+        # Without this the stream never says what was read from the cache.
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return body
+
+
+def write_tool(tool: Tool) -> dict[str, Any]:
+    """Return a tool's definition."""
+    described = {"description": tool.description} if tool.description else {}
+    function = {"name": tool.name, **described, "parameters": tool.schema, **tool.extra.get("openai", {})}
+    return {"type": "function", "function": function}
+
+
+def marking(block: dict[str, Any]) -> Callable[[str], None]:
+    """Return what puts OpenAI's mark on a part."""
+
+    def put(lifetime: str) -> None:
+        block["prompt_cache_breakpoint"] = {"mode": "explicit", **({"ttl": lifetime} if lifetime else {})}
+
+    return put
+
+
+class _Chat:
+    """The messages of one body, as they are written."""
+
+    def __init__(self, draft: Draft, marking: Marking | None) -> None:
+        self.draft = draft
+        self.marking = marking
+        self.messages: list[dict[str, Any]] = []
+
+    def system(self, outline: Outline) -> None:
+        """Write the system prompt, in parts where marks may stand between them."""
+        if not outline.system:
+            return
+        parts = [{"type": "text", "text": block.text} for block in outline.system]
+        self.messages.append(
+            {"role": self.draft.rules.system_role, "content": parts if self.marking else outline.system_text}
+        )
+        for number, (block, part) in enumerate(zip(outline.system, parts, strict=True)):
+            self.draft.spot(f"messages[0].content[{number}]", block, self.marking(part) if self.marking else None)
+
+    def message(self, message: Message) -> None:
+        """Write one message, or several where tools answer."""
+        # DeepSeek refuses a conversation whose own reasoning was left out; who wants it signed has LiteLLM between.
+        message = self.draft.readable(
+            message,
+            plain=self.draft.rules.provider == "deepseek",
+            signed=self.draft.rules.provider in ("anthropic", "bedrock"),
+        )
+        if message.role == "assistant":
+            self._assistant(message)
+            return
+        results = message.of(ToolResult)
+        for result in results:
+            self._result(result, message)
+        rest = tuple(block for block in message.blocks if not isinstance(block, ToolResult))
+        rest += tuple(inner for result in results for inner in result.content if isinstance(inner, Image))
+        if rest or not results:
+            self._said(rest, message)
+
+    def _result(self, result: ToolResult, message: Message) -> None:
+        others = [block.kind for block in result.content if not isinstance(block, Text | Image)]
+        if others:
+            raise MessageError(f"{message.place}: a tool result is text or images for {self.draft.rules.provider}")
+        if any(isinstance(block, Image) for block in result.content):
+            detail = "a tool's answer holds only text here: its images follow as the user's"
+            self.draft.notes.append(Note("replaced", message.place, detail))
+        text = plain_text(result.content, "\n\n")
+        written = {"role": "tool", "tool_call_id": self.draft.call_id(result.call_id), "content": text}
+        # OpenAI's own mark cannot stand on a tool's message; LiteLLM takes one there for those who can.
+        put = self.marking(written) if self.marking and self.marking is not marking else None
+        self.draft.spot(f"messages[{len(self.messages)}]", result, put, message)
+        self.messages.append(written)
+
+    def _assistant(self, message: Message) -> None:
+        """Write what the model said; none of it may carry a mark."""
+        for block in message.blocks:
+            if not isinstance(block, Text | ToolCall | Thinking):
+                raise self.draft.refuse(block, message.place)
+        if not self.draft.says_something(message):
+            return
+        for block in message.blocks:
+            self.draft.spot(f"messages[{len(self.messages)}]", block, None, message)
+        written: dict[str, Any] = {"role": "assistant", "content": plain_text(message.blocks)}
+        if reasoning := "".join(block.text for block in message.of(Thinking) if block.block is None):
+            written["reasoning_content"] = reasoning
+        if signed := [dict(block.block) for block in message.of(Thinking) if block.block is not None]:
+            written["thinking_blocks"] = signed  # as LiteLLM takes it for Anthropic
+        if calls := [self._call(call, message.place) for call in message.of(ToolCall)]:
+            written["tool_calls"] = calls
+            written["content"] = written["content"] or None
+        self.messages.append(written)
+
+    def _call(self, call: ToolCall, place: str) -> dict[str, Any]:
+        function = {"name": self.draft.call_name(call, place), "arguments": call.arguments or "{}"}
+        written: dict[str, Any] = {"id": self.draft.call_id(call.id), "type": "function", "function": function}
+        if call.signature and self.draft.rules.provider == "gemini":  # where LiteLLM looks for it
+            written["provider_specific_fields"] = {"thought_signature": call.signature}
+        return written
+
+    def _said(self, blocks: tuple[Block, ...], message: Message) -> None:
+        """Write a user's message, or a system message inside the conversation."""
+        number = len(self.messages)
+        parts = [self._part(block, f"{message.place}.content[{place}]") for place, block in enumerate(blocks)]
+        only_text = all(isinstance(block, Text) for block in blocks)
+        role = self.draft.rules.system_role if message.role == "system" else "user"
+        plain = only_text and (self.marking is None or not shown(blocks))
+        self.messages.append({"role": role, "content": plain_text(blocks, "\n\n") if plain else parts})
+        for place, (block, part) in enumerate(zip(blocks, parts, strict=True)):
+            put = self.marking(part) if self.marking and shown((block,)) and not plain else None
+            self.draft.spot(f"messages[{number}].content[{place}]", block, put, message)
+
+    def _part(self, block: Block, place: str) -> dict[str, Any]:
+        if isinstance(block, Text):
+            return {"type": "text", "text": block.text}
+        if isinstance(block, Image):
+            return {"type": "image_url", "image_url": {"url": image_address(self.draft.image(block, place))}}
+        if isinstance(block, Native) and block.kind in self.draft.rules.carriers | self.draft.rules.blocks:
+            return dict(block.block)
+        raise self.draft.refuse(block, place)
+
+
+def image_address(image: Image) -> str:
+    """Return an image as an address, its own or one that holds its bytes."""
+    return image.url or f"data:{image.media_type};base64,{image.data}"

@@ -1,0 +1,106 @@
+"""A request for OpenAI's Responses API: items in `input`, the system prompt among them.
+
+It does not go into `instructions`: that field carries no mark.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from deepprompt.providers.blocks import Block, Image, Message, Native, Text, ToolCall, ToolResult
+from deepprompt.providers.draft import Draft, plain_text, shown
+from deepprompt.providers.openai import image_address, marking
+from deepprompt.request.outline import Outline, Tool
+
+
+def write(outline: Outline, draft: Draft) -> dict[str, Any]:
+    """Return the body of `POST /v1/responses`."""
+    body: dict[str, Any] = {"model": outline.model}
+    if tools := [write_tool(tool) for tool in draft.check_tools(outline)]:
+        body["tools"] = tools
+        draft.spot(f"tools[{len(tools) - 1}]", json.dumps(tools, ensure_ascii=False), None)
+    items: list[dict[str, Any]] = []
+    if outline.system:
+        parts = [{"type": "input_text", "text": block.text} for block in outline.system]
+        items.append({"role": draft.rules.system_role, "content": parts})
+        for number, (block, part) in enumerate(zip(outline.system, parts, strict=True)):
+            draft.spot(f"input[0].content[{number}]", block, marking(part))
+    for message in outline.messages:
+        items += _items(draft.readable(message), len(items), draft)
+    if not items and not outline.continued:
+        raise draft.blank(outline.messages[-1])
+    body["input"] = items
+    if outline.max_tokens:
+        body["max_output_tokens"] = outline.max_tokens
+    if outline.cache_key:
+        body["prompt_cache_key"] = outline.cache_key
+    if outline.stream:
+        body["stream"] = True
+    return body
+
+
+def write_tool(tool: Tool) -> dict[str, Any]:
+    """Return a tool's definition. Left unsaid, `strict` would be true and refuse most schemas."""
+    if tool.native is not None:
+        return dict(tool.native)
+    described = {"description": tool.description} if tool.description else {}
+    own = {"strict": False, **tool.extra.get("openai", {})}
+    return {"type": "function", "name": tool.name, **described, "parameters": tool.schema, **own}
+
+
+def _items(message: Message, start: int, draft: Draft) -> list[dict[str, Any]]:
+    """Return the items of one message: what was said, calls and answers each for themselves."""
+    items: list[dict[str, Any]] = []
+    said: list[Block] = []
+    for block in message.blocks:
+        if isinstance(block, ToolCall):
+            call = {"call_id": draft.call_id(block.id), "name": draft.call_name(block, message.place)}
+            items.append({"type": "function_call", **call, "arguments": block.arguments or "{}"})
+        elif isinstance(block, ToolResult):
+            items.append(_result(block, f"input[{start + len(items)}]", message, draft))
+        else:
+            said.append(block)
+    if message.role == "assistant":
+        return _answer(tuple(said), message, start, draft) + items
+    if not said and items:
+        return items
+    parts = [_part(block, f"{message.place}.content[{place}]", draft) for place, block in enumerate(said)]
+    role = draft.rules.system_role if message.role == "system" else "user"
+    for place, (block, part) in enumerate(zip(said, parts, strict=True)):
+        put = marking(part) if shown((block,)) else None
+        draft.spot(f"input[{start + len(items)}].content[{place}]", block, put, message)
+    return [*items, {"role": role, "content": parts or ""}]
+
+
+def _answer(said: tuple[Block, ...], message: Message, start: int, draft: Draft) -> list[dict[str, Any]]:
+    """Return what the model said, if anything; none of it may carry a mark."""
+    calls = message.of(ToolCall)
+    for block in (*said, *calls):
+        if not isinstance(block, Text | ToolCall):
+            raise draft.refuse(block, message.place)
+    if not draft.says_something(message):
+        return []
+    for block in (*said, *calls):
+        draft.spot(f"input[{start}]", block, None, message)
+    text = plain_text(said)
+    return [{"role": "assistant", "content": text}] if text else []
+
+
+def _result(result: ToolResult, place: str, message: Message, draft: Draft) -> dict[str, Any]:
+    parts = [_part(inner, message.place, draft) for inner in shown(result.content)]
+    written: dict[str, Any] = {"type": "function_call_output", "call_id": draft.call_id(result.call_id)}
+    written["output"] = parts if parts else plain_text(result.content)
+    end = f"{place}.output[{len(parts) - 1}]" if parts else f"{place}.output"
+    draft.spot(end, result, marking(parts[-1]) if parts else None, message)
+    return written
+
+
+def _part(block: Block, place: str, draft: Draft) -> dict[str, Any]:
+    if isinstance(block, Text):
+        return {"type": "input_text", "text": block.text}
+    if isinstance(block, Image):
+        return {"type": "input_image", "detail": "auto", "image_url": image_address(draft.image(block, place))}
+    if isinstance(block, Native) and block.kind == "input_file":
+        return dict(block.block)
+    raise draft.refuse(block, place)

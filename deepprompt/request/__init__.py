@@ -1,0 +1,1 @@
+"""From a prompt and a conversation to one provider's request."""

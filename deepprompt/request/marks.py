@@ -1,0 +1,219 @@
+"""Where the marks of a request go, and why: one planner for every provider that takes marks.
+
+A writer of a provider's request lists its spots, the ends of its blocks, in the order in which the provider caches
+them. The planner chooses among those that may carry a mark. It never changes a text, and knows a provider only by
+its `Rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from deepprompt.errors import MessageError
+from deepprompt.prompt import Note, Pace
+from deepprompt.providers.facts import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A cache breakpoint: where it stands, why there, how long its entry lives, and what it covers by estimate."""
+
+    place: str
+    why: str
+    lifetime: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """The end of a block. `put` writes a mark of a lifetime there ("" for the default); None where none may stand."""
+
+    place: str
+    kind: str
+    """What the block is: `tools`, `system`, `text`, `image`, `tool_use`, `tool_result` and so on."""
+    tokens: int
+    """How many tokens the block has, by estimate."""
+    put: Callable[[str], None] | None
+    message: int = -1
+    """The caller's message that it belongs to; -1 for what stands before the conversation."""
+    pace: Pace | None = None
+    """How often a system block changes, counting what stands before it."""
+    asked: str | None = None
+    """The lifetime that the caller's own mark asks for here; None without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the caller wants of the marks. `prefix_lifetime` is for tools and system, `lifetime` for the rest."""
+
+    choose: str = ""
+    """`auto`: the planner chooses; `own`: the caller's marks; `none`; "": the caller's if there are any, else auto."""
+    prefix_lifetime: str = ""
+    lifetime: str = ""
+
+
+CHOICES = ("", "auto", "own", "none")
+
+
+def plan_marks(spots: list[Spot], rules: Rules, wish: Wish, sent: int, notes: list[Note]) -> list[Mark]:
+    """Put the marks of a request where they pay most, and return them in order.
+
+    `sent` is how many messages the previous request is taken to have had.
+    """
+    _check(rules, wish, notes)
+    asked = [index for index, spot in enumerate(spots) if spot.asked is not None]
+    if not rules.marks or wish.choose == "none":
+        if asked and wish.choose != "none":
+            detail = f"{_who(rules)} takes no marks: left out"
+            notes.append(Note("cache", spots[asked[0]].place, detail, count=len(asked)))
+        return []
+    own = {} if wish.choose == "auto" else _at_most(_carried(asked, spots, rules, notes), spots, rules, notes)
+    reasons = dict.fromkeys(own, "your own mark")
+    wanted = _beside_own(spots, rules, sent, list(own)) if own or wish.choose == "own" else _wanted(spots, rules, sent)
+    for index, why in wanted:
+        if len(reasons) < rules.marks and index not in reasons:
+            reasons[index] = why
+    lifetimes = {index: own.get(index) or _default(spots[index], wish) for index in sorted(reasons)}
+    return _put(spots, reasons, _in_order(lifetimes, spots, rules, notes), rules, notes)
+
+
+def _check(rules: Rules, wish: Wish, notes: list[Note]) -> None:
+    if wish.choose not in CHOICES:
+        raise MessageError(f"marks is one of {', '.join(map(repr, CHOICES))}, not {wish.choose!r}")
+    for lifetime in (wish.prefix_lifetime, wish.lifetime):
+        if lifetime and lifetime not in rules.lifetimes:
+            if rules.lifetimes:
+                raise MessageError(f"{_who(rules)} has no lifetime {lifetime!r}; it has {', '.join(rules.lifetimes)}")
+            notes.append(Note("cache", "lifetime", f"{_who(rules)} takes no lifetimes: {lifetime!r} has no effect"))
+
+
+def _who(rules: Rules) -> str:
+    return f"{rules.provider} ({rules.model or 'no model'}, facts of {rules.as_of})"
+
+
+def _carried(asked: list[int], spots: list[Spot], rules: Rules, notes: list[Note]) -> dict[int, str]:
+    """Return the spots of the caller's marks with their lifetimes, each moved back to one that may carry it."""
+    carried: dict[int, str] = {}
+    for index in asked:
+        spot = spots[index]
+        found = next((earlier for earlier in range(index, -1, -1) if _may_carry(spots[earlier], rules)), None)
+        if found != index:
+            where = f"moved back to {spots[found].place}" if found is not None else "left out"
+            notes.append(Note("cache", spot.place, f"no mark may stand on this {spot.kind}: {where}"))
+        lifetime = spot.asked or ""
+        if lifetime and lifetime not in rules.lifetimes:
+            notes.append(Note("cache", spot.place, f"{_who(rules)} has no lifetime {lifetime!r}: {rules.lifetimes[0]}"))
+            lifetime = ""
+        if found is not None:  # one that is moved here does not shorten another
+            carried[found] = max(carried.get(found, ""), lifetime, key=lambda asked: _rank(asked, rules))
+    return carried
+
+
+def _at_most(carried: dict[int, str], spots: list[Spot], rules: Rules, notes: list[Note]) -> dict[int, str]:
+    """Return as many as a request may carry: the first, which holds the slowest, and then the latest."""
+    if len(carried) <= rules.marks:
+        return carried
+    order = sorted(carried)
+    kept = [order[0], *order[len(order) - rules.marks + 1 :]]
+    for index in order:
+        if index not in kept:
+            notes.append(Note("cache", spots[index].place, f"more than {rules.marks} marks: this one is left out"))
+    return {index: carried[index] for index in kept}
+
+
+def _rank(lifetime: str, rules: Rules) -> int:
+    return rules.lifetimes.index(lifetime) if lifetime in rules.lifetimes else 0
+
+
+def _may_carry(spot: Spot, rules: Rules) -> bool:
+    return spot.put is not None and spot.kind in rules.carriers
+
+
+def _wanted(spots: list[Spot], rules: Rules, sent: int) -> list[tuple[int, str]]:
+    """Return where marks pay, the best first."""
+    able = [index for index, spot in enumerate(spots) if _may_carry(spot, rules)]
+    tools = [index for index in able if spots[index].kind == "tools"]
+    talk = [index for index in able if spots[index].message >= 0]
+    wanted = _prefix_end(spots, rules)
+    if rules.caching == "marked" and talk:
+        wanted.append((talk[-1], "the newest message: the next request reads up to here"))
+    if (before := _previous_end(spots, rules, sent)) is not None:
+        wanted.append((before, "the previous request ended here: its entry is found however much is new"))
+    released = [index for index in able if spots[index].pace == Pace.RELEASE]
+    if released:
+        wanted.append((released[-1], "the released wording ends here: other projects share it"))
+    if tools:
+        wanted.append((tools[-1], "the tools end here: they stay when the system prompt changes"))
+    return wanted
+
+
+def _beside_own(spots: list[Spot], rules: Rules, sent: int, own: list[int]) -> list[tuple[int, str]]:
+    """Return what is marked beside the caller's own: the end of the prefix, and what the last mark would not find."""
+    wanted = _prefix_end(spots, rules)
+    talk = [index for index in own if spots[index].message >= 0]
+    before = _previous_end(spots, rules, sent)
+    if talk and before is not None and _positions(spots[before + 1 : max(talk) + 1], rules) >= rules.lookback > 0:
+        wanted.append((before, f"the previous request ended here, {rules.lookback} positions or more before yours"))
+    return wanted
+
+
+def _previous_end(spots: list[Spot], rules: Rules, sent: int) -> int | None:
+    """Return where the previous request has its last entry, if a mark may stand there to find it."""
+    before = [index for index, spot in enumerate(spots) if 0 <= spot.message < sent]
+    if rules.caching == "marked":  # where its newest mark was
+        before = [index for index in before if _may_carry(spots[index], rules)]
+    # Where caching is implicit, the newest message has its entry anyway, and only a mark at that very end finds it.
+    return before[-1] if before and _may_carry(spots[before[-1]], rules) else None
+
+
+def _prefix_end(spots: list[Spot], rules: Rules) -> list[tuple[int, str]]:
+    """Return the last spot before the conversation that does not change with the turn, if any may carry a mark."""
+    able = [index for index, spot in enumerate(spots) if spot.message < 0 and _may_carry(spot, rules)]
+    if static := [index for index in able if spots[index].pace not in (None, Pace.TURN)]:
+        return [(static[-1], "the static prefix ends here")]
+    tools = [index for index in able if spots[index].kind == "tools"]
+    return [(tools[-1], "the tools end here, and no static text follows them")] if tools else []
+
+
+def _positions(spots: list[Spot], rules: Rules) -> int:
+    """Return how many positions some spots count for where an earlier entry is looked for."""
+    runs = ("tool_use", "tool_result") if rules.tool_runs_count_once else ()
+    pairs = zip([None, *[spot.kind for spot in spots]], spots, strict=False)
+    return sum(not (spot.kind in runs and spot.kind == before) for before, spot in pairs)
+
+
+def _default(spot: Spot, wish: Wish) -> str:
+    return wish.prefix_lifetime if spot.message < 0 else wish.lifetime
+
+
+def _in_order(lifetimes: dict[int, str], spots: list[Spot], rules: Rules, notes: list[Note]) -> dict[int, str]:
+    """Return lifetimes of which none is longer than an earlier one: where it would be, the earlier grows."""
+    settled: dict[int, str] = {}
+    longest = 0
+    for index in sorted(lifetimes, reverse=True):
+        rank = _rank(lifetimes[index], rules)
+        if rank < longest:
+            detail = f"lives {rules.lifetimes[longest]}, as a later mark does: longer lifetimes come first"
+            notes.append(Note("cache", spots[index].place, detail))
+        longest = max(longest, rank)
+        settled[index] = rules.lifetimes[longest]
+    return settled
+
+
+def _put(
+    spots: list[Spot], reasons: dict[int, str], lifetimes: dict[int, str], rules: Rules, notes: list[Note]
+) -> list[Mark]:
+    """Write the marks, and say which of them cover too little to be cached."""
+    marks: list[Mark] = []
+    for index in sorted(reasons):
+        spot = spots[index]
+        tokens = sum(earlier.tokens for earlier in spots[: index + 1])
+        if spot.put is not None:
+            spot.put("" if lifetimes[index] == rules.lifetimes[0] else lifetimes[index])
+        marks.append(Mark(spot.place, reasons[index], lifetimes[index], tokens))
+    if small := [mark for mark in marks if mark.tokens < rules.minimum]:
+        last = small[-1]
+        detail = f"about {last.tokens:,} tokens up to here; {_who(rules)} caches no fewer than {rules.minimum:,}"
+        notes.append(Note("cache", last.place, detail, count=len(small)))
+    return marks

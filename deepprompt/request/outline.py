@@ -1,0 +1,207 @@
+"""A request before it is written for a provider: the system prompt in stretches, tools by name, messages.
+
+However they were written, plain, for OpenAI, for Anthropic or for MCP, tools become one kind of value here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deepprompt.errors import MessageError, ToolError
+from deepprompt.prompt import Note, Pace, Prompt
+from deepprompt.providers.blocks import Message, Text
+from deepprompt.request.conversation import read_messages
+from deepprompt.text.hygiene import is_blank, scrub
+from deepprompt.tools import as_dict, tool_name, why_not_json
+
+_SCHEMAS = ("input_schema", "parameters", "inputSchema")  # as Anthropic, OpenAI and MCP call it
+
+
+@dataclass(frozen=True, slots=True)
+class SystemBlock:
+    """A stretch of the system prompt of one pace."""
+
+    text: str
+    pace: Pace
+    mark: str | None = None
+    gap: str = ""
+    """What stands before it where all become one text; the parts of a prompt bring their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the model may call; or, with `native`, one that only its provider knows."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    extra: dict[str, Any]
+    """What the definition has beside these, as the provider that it was written for takes it."""
+    native: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A request before it is written for a provider."""
+
+    system: tuple[SystemBlock, ...]
+    tools: tuple[Tool, ...]
+    messages: tuple[Message, ...]
+    model: str
+    max_tokens: int | None = None
+    stream: bool = False
+    cache_key: str = ""
+    cached_content: str = ""
+    continued: bool = False
+    """Whether messages stand before these that were written already."""
+
+    @property
+    def system_text(self) -> str:
+        """The whole system prompt."""
+        return "".join([block.gap * (number > 0) + block.text for number, block in enumerate(self.system)])
+
+
+def read_outline(
+    prompt: Prompt | str | Sequence[Mapping[str, object]],
+    messages: Iterable[Mapping[str, object]],
+    tools: Iterable[Mapping[str, object]] | None,
+    notes: list[Note],
+) -> Outline:
+    """Return everything in neutral values: the system prompt in stretches of one pace, tools by name, messages."""
+    before: Sequence[Mapping[str, object]] = ()
+    if isinstance(prompt, Prompt):
+        before = prompt.messages
+    elif not isinstance(prompt, str):
+        if not isinstance(prompt, Iterable):
+            raise MessageError(f"a request takes a Prompt, a text or messages, {not_a_prompt(prompt)}")
+        before, prompt = prompt, ""
+    if not isinstance(messages, Iterable):
+        raise MessageError(f"messages are a list, each with a role and content, not {type(messages).__name__}")
+    read = read_messages([*before, *messages], notes)
+    return with_messages(read_prompt(prompt, tools, notes), read)
+
+
+def not_a_prompt(value: object) -> str:
+    """Return the end of a sentence: what was given in place of a prompt, and how to get from it to one."""
+    way = way_to_prompt(value)
+    return f"not {type(value).__name__}" + (f"; {way}" if way else "")
+
+
+def way_to_prompt(value: object) -> str:
+    """Return how to get from a value to the prompt that it leads to, "" where it leads to none."""
+    if hasattr(value, "compose"):
+        return "its compose() returns a Prompt"
+    if isinstance(getattr(value, "prompt", None), Prompt):
+        return "its attribute prompt is a Prompt"
+    return "call it" if callable(value) else "await it" if hasattr(value, "__await__") else ""
+
+
+def read_prompt(prompt: Prompt | str, tools: Iterable[Mapping[str, object]] | None, notes: list[Note]) -> Outline:
+    """Return a prompt in neutral values, before there is a conversation; the messages that it brings are left out."""
+    if isinstance(prompt, Prompt):
+        tools = prompt.tools if tools is None else tools
+        return Outline(tuple(_stretches(prompt, notes)), _tools(tools), (), model="")
+    return Outline((SystemBlock(scrub(prompt, "prompt", notes), Pace.RELEASE),), _tools(tools or ()), (), model="")
+
+
+def with_messages(outline: Outline, read: Sequence[Message]) -> Outline:
+    """Return an outline with its conversation; system messages at the start of that belong to the system prompt."""
+    first = next((number for number, message in enumerate(read) if message.role != "system"), len(read))
+    pace = max([Pace.PROJECT, *(block.pace for block in outline.system)])
+    leading = [
+        SystemBlock(block.text, pace, block.mark, gap="\n\n")
+        for message in read[:first]
+        for block in message.blocks
+        if isinstance(block, Text)
+    ]
+    system = tuple(block for block in (*outline.system, *leading) if not is_blank(block.text))
+    if not system and not read[first:]:
+        raise MessageError("there is nothing to send: no system prompt and no message")
+    return replace(outline, system=system, messages=tuple(read[first:]))
+
+
+def _stretches(prompt: Prompt, notes: list[Note]) -> list[SystemBlock]:
+    """Return the system prompt cut where its pace changes; all behind the boundary changes with the turn."""
+    static = len(prompt.static_parts)
+    stretches: list[SystemBlock] = []
+    for number, (part, pace) in enumerate(zip(prompt.parts, prompt.effective_paces, strict=True)):
+        pace = pace if number < static else Pace.TURN
+        text = scrub(part.text, part.name, notes)
+        # A stretch of nothing but white space is refused by itself: it stays with what stands before it.
+        if stretches and (stretches[-1].pace == pace or is_blank(stretches[-1].text) or is_blank(text)):
+            pace = max(stretches[-1].pace, pace) if not is_blank(text) else stretches[-1].pace
+            text = stretches.pop().text + text
+        stretches.append(SystemBlock(text, pace))
+    return stretches
+
+
+def _tools(tools: Iterable[Mapping[str, object]]) -> tuple[Tool, ...]:
+    """Return tools by name, each once, however they were written: plain, for OpenAI, for Anthropic or for MCP."""
+    read: dict[str, Tool] = {}
+    for definition in tools:
+        tool = _tool(_plain_tool(definition))
+        if tool.name in read:
+            raise ToolError(f"two tools are called {tool.name!r}; a name may stand once in a request")
+        read[tool.name] = tool
+    return tuple(read[name] for name in sorted(read))
+
+
+def _plain_tool(definition: Mapping[str, object]) -> dict[str, Any]:
+    """Return a definition as plain values of our own, its keys in the order that it has: a model reads it in that."""
+    if not isinstance(definition, Mapping):
+        raise ToolError(f"a tool is a mapping with a name, not {type(definition).__name__}")
+    try:
+        text = json.dumps(dict(definition), ensure_ascii=False, allow_nan=False, default=as_dict)
+        plain: dict[str, Any] = json.loads(scrub(text, "tools", []))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError(f"a tool is not JSON: {why_not_json(error)}") from None
+    return plain
+
+
+def _tool(definition: dict[str, Any]) -> Tool:
+    inner = definition.pop("function", None)
+    fields = inner if isinstance(inner, dict) else definition
+    for holder in (definition, fields):
+        holder.pop("cache_control", None)  # where marks go is the planner's
+    kind = definition.pop("type", None) or "function"
+    if not isinstance(kind, str):
+        raise ToolError(f"the type of a tool is text, not {kind!r:.60}")
+    if kind not in ("function", "custom"):
+        return Tool(_native_name(kind, definition), "", {}, {}, {"type": kind, **definition})
+    of_openai = isinstance(inner, dict) or "parameters" in definition
+    of_mcp = "inputSchema" in fields
+    name = tool_name({"name": fields.pop("name", None)})
+    description = fields.pop("description", None)
+    schema = {"type": "object", "properties": {}}
+    _check_spelling(name, fields)
+    for key in _SCHEMAS:
+        schema = fields.pop(key, None) or schema
+    if not isinstance(description, str | None) or not isinstance(schema, dict):
+        raise ToolError(f"tool {name!r}: its description is text and its schema an object")
+    # Left unsaid, as MCP allows, the one is refused by Anthropic and the other by OpenAI.
+    if schema.setdefault("type", "object") == "object":
+        schema.setdefault("properties", {})
+    # What MCP says beside these is for the client, and refused as a part of a definition.
+    extra = {} if of_mcp else {"openai" if of_openai else "anthropic": fields}
+    return Tool(name, description or "", schema, extra)
+
+
+def _check_spelling(name: str, fields: Mapping[str, Any]) -> None:
+    """Refuse a schema under a name that nobody reads: the tool would have no arguments."""
+    if any(key in fields for key in _SCHEMAS):
+        return
+    for key, value in fields.items():
+        is_schema = isinstance(value, dict) and ("properties" in value or value.get("type") == "object")
+        if is_schema and "output" not in key.lower():  # MCP's
+            raise ToolError(f"tool {name!r}: its schema is called {key!r}; it is read as {', '.join(_SCHEMAS)}")
+
+
+def _native_name(kind: str, definition: dict[str, Any]) -> str:
+    """Return what a tool that only its provider knows is told apart by: its name, or its type and server."""
+    if "name" in definition:
+        return tool_name(definition)
+    server = definition.get("server_label") or definition.get("mcp_server_name")
+    return f"{kind} {server}" if server else kind

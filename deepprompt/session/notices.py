@@ -1,0 +1,211 @@
+"""What a model knows of its prompt, what has moved since, and the notices that tell it so.
+
+A model knows the prefix as it was frozen, and what was said in the conversation later. What a prompt has now is
+compared with that: what moved is told once, at the tail of the conversation, or waits until a prefix is frozen anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from deepprompt.catalog import bundled
+from deepprompt.errors import SessionError
+from deepprompt.prompt import Pace, Part, Prompt
+from deepprompt.text.hygiene import escape_tags, is_blank, one_line, scrub
+from deepprompt.tools import canonical_tools, tool_name
+
+ON_CHANGE = ("notice", "wait")
+
+_FAMILY, _VERSION = "session", "1.0.0"
+_TAGS = ("context", "notice")
+
+# What has become of a tool; one whose definition is not that of the prefix has its definition instead.
+_LISTED, _UNLISTED, _GONE = "listed", "unlisted", "gone"
+_TOOL_KINDS = {_LISTED: "added", _UNLISTED: "added", _GONE: "removed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that moved since the session's prefix was frozen, or since the model was last told."""
+
+    kind: str
+    """`added`, `replaced` or `removed`."""
+    source: str
+    """The part or the tool."""
+    text: str = ""
+    """What it reads now; "" for a tool and for what was removed."""
+    told: bool = True
+    """Whether the model is told; if not, it waits for the next epoch."""
+
+
+@dataclass(slots=True)
+class _News:
+    """Something told or to be told, by name. A section of the context that is gone is "", a part that is gone None."""
+
+    context: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str | None] = field(default_factory=dict)
+    tools: dict[str, str] = field(default_factory=dict)
+
+
+class Notices:
+    """What the model is told of changes. `on_change` is `notice`, or `wait` for what is in the prefix."""
+
+    def __init__(self, on_change: str) -> None:
+        if on_change not in ON_CHANGE:
+            raise SessionError(f"on_change is one of {', '.join(map(repr, ON_CHANGE))}, not {on_change!r}")
+        self.on_change = on_change
+        self.waiting: tuple[Change, ...] = ()
+        self._frozen: dict[str, str] = {}
+        self._slow: set[str] = set()
+        self._listed: dict[str, str] = {}
+        self._told = _News()
+        self._news = _News()
+
+    def freeze(self, prompt: Prompt) -> tuple[Change, ...]:
+        """Take a prompt whose prefix is sent from now on, and return what it changes in the one before."""
+        old, listed = self._frozen, self._listed
+        self._listed = _definitions(prompt.tools)
+        self._frozen = _texts(prompt.static_parts)
+        self._slow = _released(prompt.static_parts)
+        self.look_at(prompt)  # what was said of a part or a tool stands in the conversation still, behind all this
+        changes = [Change(kind, name, self._frozen.get(name, "")) for name, kind in _differences(old, self._frozen)]
+        return (*changes, *[Change(kind, f"tool {name}") for name, kind in _differences(listed, self._listed)])
+
+    def look_at(self, prompt: Prompt) -> tuple[Change, ...]:
+        """Compare a prompt with what the model knows, and return what is to be told, and what waits and did not yet."""
+        now = _texts(prompt.static_parts)
+        parts = {name: now.get(name) for name, _ in _differences(self._known(), now)}
+        tools = self._moved_tools(prompt.tools)
+        waits = self.on_change == "wait"
+        slow = self._slow | _released(prompt.static_parts)
+        held = {name: text for name, text in parts.items() if waits or name in slow}
+        told = {name: text for name, text in parts.items() if name not in held}
+        self._news = _News(self._moved_context(prompt), told, {} if waits else tools)
+        before = self.waiting
+        self.waiting = tuple(replace(change, told=False) for change in self._changes(held, tools if waits else {}))
+        return (*self.changes, *[change for change in self.waiting if change not in before])
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What is to be told of parts and tools."""
+        return self._changes(self._news.parts, self._news.tools)
+
+    def text(self) -> str:
+        """Return what tells the model all that is to be told, "" if there is nothing."""
+        blocks = [
+            _notice(change.kind, change.source, change.kind, change.text)
+            for change in self._changes(self._news.parts, {})
+        ]
+        for state in dict.fromkeys(self._news.tools.values()):
+            names = [name for name, other in self._news.tools.items() if other == state]
+            kind = _TOOL_KINDS.get(state, "replaced")
+            source = f"tool{'s' * (len(names) > 1)} {', '.join(names)}"
+            # One that is as it is listed again is like any instruction that is new: it holds from here on.
+            blocks.append(_notice(kind, source, "tools_listed" if state == _LISTED else f"tools_{kind}"))
+        return "\n\n".join([*blocks, *([_context(self._news.context)] if self._news.context else [])])
+
+    def tell(self) -> None:
+        """Take all that is to be told for told."""
+        self._told.context |= self._news.context
+        self._told.parts |= self._news.parts
+        self._told.tools |= self._news.tools
+        self._news = _News()
+
+    def state(self) -> dict[str, Any]:
+        """Return what a file has to keep, beside the frozen prompt."""
+        return {
+            "told": [self._told.context, self._told.parts, self._told.tools],
+            "news": [self._news.context, self._news.parts, self._news.tools],
+            "waiting": [[change.kind, change.source, change.text] for change in self.waiting],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take what a file has kept; what cannot be in it is a `TypeError`, a `ValueError` or the like."""
+        for table in (*state["told"], *state["news"]):
+            if not all(isinstance(text, str | None) for text in table.values()):
+                raise TypeError("what was told is text")
+        self._told, self._news = _News(*deepcopy(state["told"])), _News(*deepcopy(state["news"]))
+        self.waiting = tuple(Change(kind, source, text, False) for kind, source, text in state["waiting"])
+
+    def _known(self) -> dict[str, str]:
+        """Return the parts that the model knows: as they were frozen, or as a notice said later."""
+        known = {**self._frozen, **self._told.parts}
+        return {name: text for name, text in known.items() if text is not None}
+
+    def _changes(self, parts: Mapping[str, str | None], tools: Mapping[str, str]) -> tuple[Change, ...]:
+        known = self._known()
+        changes = [Change(_kind(known.get(name), text), name, text or "") for name, text in parts.items()]
+        return (
+            *changes,
+            *[Change(_TOOL_KINDS.get(state, "replaced"), f"tool {name}") for name, state in tools.items()],
+        )
+
+    def _moved_tools(self, tools: Iterable[Mapping[str, object]]) -> dict[str, str]:
+        now = _definitions(tools)
+        moved = {}
+        for name in [*now, *[name for name in self._listed | self._told.tools if name not in now]]:
+            state = now.get(name, _GONE)
+            if name in now and self._listed.get(name, state) == state:
+                state = _LISTED if name in self._listed else _UNLISTED
+            if state != self._told.tools.get(name, _LISTED if name in self._listed else _GONE):
+                moved[name] = state
+        return moved
+
+    def _moved_context(self, prompt: Prompt) -> dict[str, str]:
+        told = self._told.context
+        now = _texts(prompt.parts[len(prompt.static_parts) :])
+        gone = {name: "" for name in told if name not in now}
+        return {name: text for name, text in (now | gone).items() if told.get(name) != text}
+
+
+def _texts(parts: Iterable[Part]) -> dict[str, str]:
+    """Return what parts say, by name: without the empty lines around them, which depend on their neighbours."""
+    texts: dict[str, str] = {}
+    for part in parts:
+        if part.origin != "deepprompt":  # a heading of ours, or the boundary
+            name = scrub(part.name, "name", [])
+            texts[name] = texts.get(name, "") + scrub(part.text, name, [])
+    return {name: text.strip("\n") for name, text in texts.items() if not is_blank(text)}
+
+
+def _released(parts: Iterable[Part]) -> set[str]:
+    return {scrub(part.name, "name", []) for part in parts if part.pace is Pace.RELEASE}
+
+
+def _definitions(tools: Iterable[Mapping[str, object]]) -> dict[str, str]:
+    return {scrub(tool_name(tool), "name", []): canonical_tools([tool]) for tool in tools}
+
+
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the names whose texts differ, each with the kind of change."""
+    names = [*after, *[name for name in before if name not in after]]
+    return [(name, _kind(before.get(name), after.get(name))) for name in names if before.get(name) != after.get(name)]
+
+
+def _kind(before: str | None, after: str | None) -> str:
+    return "added" if before is None else "removed" if after is None else "replaced"
+
+
+def _notice(kind: str, source: str, wording: str, text: str = "") -> str:
+    said = "\n\n".join([_wording(wording), *([escape_tags(text, _TAGS, source, [])] if text else [])])
+    return f'<notice kind="{kind}" source="{_attribute(source)}">\n{said}\n</notice>'
+
+
+def _context(sections: Mapping[str, str]) -> str:
+    texts = [text or f"(nothing is known of {one_line(name, name, [])} any more)" for name, text in sections.items()]
+    said = "\n\n".join([escape_tags(text, _TAGS, "context", []) for text in texts])
+    return f"<context>\n{_wording('context')}\n\n{said}\n</context>"
+
+
+def _attribute(text: str) -> str:
+    """Return a name as it may stand between quotes, on one line."""
+    for character, entity in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(character, entity)
+    return one_line(text, "notice", [])
+
+
+def _wording(name: str) -> str:
+    return bundled().text(_FAMILY, _VERSION, name).removesuffix("\n")

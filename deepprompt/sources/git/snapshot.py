@@ -1,0 +1,275 @@
+"""What git says about a folder right now: status, diff summary, branch and last commits. Read-only, advisory.
+
+The repository may be hostile: how git is kept from running its programs is in `sources.repository`, how it is
+kept from hanging in `sources.process`. This module knows which commands to run and what their output means.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import time
+from dataclasses import dataclass, field
+
+from deepprompt.errors import SourceError
+from deepprompt.prompt import Note
+from deepprompt.sources.files import from_system, path_text, shown_path
+from deepprompt.sources.git.process import run_side_by_side, signals_wait
+from deepprompt.sources.git.repository import Repository, find_repository, private_git_dir, read_state
+from deepprompt.sources.project import remember_git
+from deepprompt.text.hygiene import decode, neutralise, one_line, shorten
+from deepprompt.text.secrets import redact
+
+STATUS_LIMIT = 4_000
+DIFF_LIMIT = 8_000
+MOST_SUBJECT = 1_000
+MOST_REASON = 1_000
+_MOST_OUTPUT = 1 << 20
+_ABBREVIATED = r"(?m)^ \.\.\..*(?= \| )"
+# What is shown is far shorter; more than this is not worth the time that taming it would take after the deadline.
+_MOST_TAMED = 1 << 14
+
+# Belt to the braces of the private git directory, which holds alone; these would not stop content filters.
+_GIT = (
+    "--no-pager",
+    "-c", "core.fsmonitor=false",
+    "-c", "core.hooksPath=/dev/null",
+    "-c", "core.untrackedCache=false",
+    "-c", "core.quotePath=false",
+    "-c", "log.mailmap=false",
+    "-c", "safe.bareRepository=explicit",
+)  # fmt: skip
+_DIFF = ("diff", "--stat=80", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all")
+_STATUS = ("status", "--short", "--untracked-files=normal", "--ignore-submodules=all", "--no-ahead-behind")
+_COMMITS = 3
+_LOG = (
+    "log",
+    f"-{_COMMITS}",
+    "--format=%h %s",
+    "--encoding=UTF-8",
+    "--no-show-signature",
+    "--no-decorate",
+    "--no-color",
+)
+# An index may name any file of the machine, and git would look at it. The brackets keep git from resolving the paths.
+_OUTSIDE = (":(top)[/]*", ":(top)[.][.]/*", ":(top)*/[.][.]/*")
+
+
+@dataclass(frozen=True, slots=True)
+class GitSnapshot:
+    """What git said. Fields are empty where there is no repository or it could not be read; `notes` say why."""
+
+    status: str = ""
+    diff: str = ""
+    active_branch: str = ""
+    recent_commits: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = field(default=(), compare=False)
+
+
+@dataclass(slots=True)
+class _Remembered:
+    """What holds as long as HEAD, index and settings stay.
+
+    Of a staged diff that is only that there is none: an edited .gitattributes changes what any other looks like.
+    """
+
+    key: tuple[object, ...]
+    nothing_outside: bool = False
+    nothing_staged: bool = False
+    commits: bytes | None = None
+
+
+_last: _Remembered | None = None
+
+
+def read_git(
+    cwd: str | os.PathLike[str], timeout: float = 2.0, root: str | os.PathLike[str] | None = None
+) -> GitSnapshot:
+    """Return what git says about `cwd`, within `timeout` seconds for all of it.
+
+    A repository is looked for in `cwd` and above it, but no higher than `root`, where one is given.
+    """
+    if not isinstance(timeout, int | float):
+        from deepprompt.arguments import wrong
+
+        raise wrong("read_git: timeout", "seconds as a number", timeout)
+    deadline = time.monotonic() + timeout
+    cwd = path_text(cwd, "read_git: cwd")
+    if not cwd:
+        raise SourceError("read_git: empty cwd; pass the project's folder")
+    if not _may_be_folder(cwd):
+        raise SourceError(f"read_git: cwd {shown_path(cwd, [])!r} is not a folder")
+    try:
+        repository = find_repository(cwd, root)
+        if repository is None:
+            return GitSnapshot()
+        return _snapshot(repository, os.path.realpath(cwd), deadline)
+    except (SourceError, OSError) as error:
+        reason = from_system(str(error)[:_MOST_TAMED], "git", [])
+        reason = one_line(_tamed(reason, "git", []), "git", [])
+        return GitSnapshot(notes=(Note("skipped", "git", f"no git context: {reason}"[:MOST_REASON]),))
+
+
+def _may_be_folder(path: str) -> bool:
+    """Whether there is such a folder; where the system cannot tell, what follows will say why."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError as error:
+        return error.errno != errno.ELOOP
+
+
+def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
+    global _last
+    git = _find_git(outside=repository.top)
+    state = read_state(repository, deadline)
+    if _last is None or _last.key != (repository, state.key):
+        _last = _Remembered((repository, state.key))
+    known = _last
+    commands: dict[str, tuple[str, ...]] = {"status": _STATUS, "unstaged diff": _DIFF}
+    if not known.nothing_staged:
+        commands["staged diff"] = (*_DIFF, "--cached")
+    if known.commits is None and repository.commit:
+        commands["commits"] = _LOG
+    with signals_wait() as interrupted, private_git_dir(repository, state, deadline) as folder:
+        environment = _environment(repository, git, folder)
+
+        def run(*commands: tuple[str, ...]) -> list[bytes | None]:
+            lines = [(git, *_GIT, *command) for command in commands]
+            return run_side_by_side(
+                lines, cwd=cwd, env=environment, deadline=deadline, most=_MOST_OUTPUT, give_up=interrupted
+            )
+
+        if not known.nothing_outside:
+            outside = run(_names_outside(state.index.data))[0] if state.index else b""
+            if outside:
+                raise SourceError("its index names a file outside the work tree")
+            known.nothing_outside = outside == b""
+        outputs: dict[str, bytes | None] = dict.fromkeys(commands)
+        # git fails when a file goes away while it looks at it. Where there is time, it may look again.
+        for _ in range(2):
+            missing = [name for name in commands if outputs[name] is None]
+            if not known.nothing_outside:  # git cannot read the index, so nobody knows what it names
+                missing = [name for name in missing if name == "commits"]
+            if missing and not interrupted():
+                outputs.update(zip(missing, run(*[commands[name] for name in missing]), strict=True))
+    staged = outputs.get("staged diff", b"")
+    known.nothing_staged = staged == b""
+    known.commits = outputs.get("commits", known.commits)
+    notes = [
+        Note("skipped", "git", f"no {name}: git failed or was not done in time")
+        for name, output in outputs.items()
+        if output is None
+    ]
+    status_text = _status_text(outputs["status"], notes)
+    diff_text = _diff_text(outputs["unstaged diff"], staged, notes)
+    remember_git(status_text, diff_text)
+    return GitSnapshot(
+        status=status_text,
+        diff=diff_text,
+        active_branch=_branch_text(repository, notes),
+        recent_commits=_commit_lines(known.commits, notes),
+        notes=tuple(notes),
+    )
+
+
+def _names_outside(index: bytes) -> tuple[str, ...]:
+    """Return the command that prints the names of an index that lead out of the work tree."""
+    # Unasked, git fills in the folders that a sparse index leaves out, and touches the objects it finds them in.
+    sparse = ("--sparse",) if b"sdir" in index else ()
+    return ("ls-files", *sparse, "--", *_OUTSIDE)
+
+
+def _find_git(outside: str) -> str:
+    """Return git's absolute path. A relative entry of PATH, or one in the repository, could hold a stranger's."""
+    name = "git.exe" if os.name == "nt" else "git"
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(folder, name)
+        if not os.path.isabs(folder) or not os.path.isfile(path) or not os.access(path, os.X_OK):
+            continue
+        if not os.path.realpath(path).startswith(outside.rstrip(os.sep) + os.sep):
+            return path
+    raise SourceError("git is not installed, or not in an absolute folder of PATH")
+
+
+def _environment(repository: Repository, git: str, folder: str) -> dict[str, str]:
+    """Return the whole environment of git: nothing of ours but where programs are."""
+    environment = {
+        "PATH": os.path.dirname(git),
+        "HOME": folder,
+        "LC_ALL": "C",
+        "GIT_DIR": folder,
+        "GIT_WORK_TREE": repository.top,
+        # Should git want to write an object after all, it writes it here.
+        "GIT_OBJECT_DIRECTORY": os.path.join(folder, "objects"),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(os.path.join(repository.common_dir, "objects")),
+        "GIT_INDEX_FILE": os.path.join(folder, "index"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_PAGER": "cat",
+    }
+    if "SYSTEMROOT" in os.environ:  # Windows starts no program without it
+        environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
+    return environment
+
+
+def _quoted(path: str) -> str:
+    """Return a path as one entry of a list that git splits at colons."""
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _status_text(output: bytes | None, notes: list[Note]) -> str:
+    return _limited((output or b"",), STATUS_LIMIT, "git status", notes)
+
+
+def _diff_text(unstaged: bytes | None, staged: bytes | None, notes: list[Note]) -> str:
+    if unstaged is None or staged is None:  # half a diff would look like a whole one
+        return ""
+    return _limited((unstaged.rstrip(b"\n"), staged.rstrip(b"\n")), DIFF_LIMIT, "git diff", notes)
+
+
+def _branch_text(repository: Repository, notes: list[Note]) -> str:
+    if not repository.commit:
+        return ""
+    return _tamed(from_system(repository.branch, "git branch", notes), "git branch", notes) or "(detached)"
+
+
+def _commit_lines(output: bytes | None, notes: list[Note]) -> tuple[str, ...]:
+    """One line a commit. Bytes are split before they are decoded: a subject may hold a lone carriage return."""
+    lines = (output or b"").split(b"\n", _COMMITS)[:_COMMITS]
+    texts = (one_line(_decoded(line, "git log", notes), "git log", notes) for line in lines if line)
+    # The cut may have made a speaker's tag of a longer name.
+    return tuple(neutralise(text[:MOST_SUBJECT], "git log", []) for text in texts)
+
+
+def _decoded(output: bytes, source: str, notes: list[Note]) -> str:
+    complete = len(output) <= _MOST_TAMED
+    return _tamed(decode(output[:_MOST_TAMED], source, notes, complete=complete), source, notes)
+
+
+def _tamed(text: str, source: str, notes: list[Note]) -> str:
+    return neutralise(redact(text, source, notes), source, notes)
+
+
+def _limited(outputs: tuple[bytes, ...], limit: int, source: str, notes: list[Note]) -> str:
+    text = "\n".join(filter(None, [_decoded(output, source, notes) for output in outputs]))
+    if any(note.kind == "redacted" and note.source == "git status" for note in notes):
+        # A key is in a name. Of a long name a diff shows only the end, and that of a key does not look like one.
+        text = re.sub(_ABBREVIATED, " ...", text)
+    most = limit
+    if any(len(output) > _MOST_TAMED for output in outputs):  # a redacted key may be all that made it long
+        most = min(limit, len(text.encode()) - 1)
+    shown = shorten(text, most)
+    if shown != text:
+        notes.append(Note("cut", source, f"longer than {limit} bytes"))
+    return shown

@@ -1,0 +1,305 @@
+"""What kind of change makes one text of another: a clock, an order, a line end, or plain editing.
+
+Only the first place counts, as nothing after it can be read from a cache anyway. Two texts that are the same but for
+one kind of thing differ in that; otherwise the line decides in which they part. Time is in proportion to the texts,
+whoever wrote them: no pattern here is tried twice at the same characters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deepprompt.text.hygiene import unify_line_ends
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened between two texts, and, where both are JSON, to which value."""
+
+    kind: str
+    path: str = ""
+    """Of the value, such as `input_schema.properties.path.description`."""
+    line: int = 0
+    """In the value, from 1; 0 where it has none."""
+
+
+_MONTH = (
+    "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    "|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_TIME = r"\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?[AaPp][Mm])?"
+_CLOCK = re.compile(
+    r"(?<![\w:.])(?:"
+    rf"\d{{4}}-\d\d-\d\d(?:[T ]{_TIME})?(?:Z|[+-]\d\d:?\d\d)?|\d{{8}}T\d{{6}}Z?|{_TIME}|\d{{4}}/\d\d/\d\d"
+    rf"|\d\d?[/.]\d\d?[/.]\d{{4}}|{_MONTH}\.? \d{{1,2}}(?:,? \d{{4}})?|(?:\d{{1,2}} )?{_MONTH} \d{{4}}"
+    r"|1[5-9]\d{8}(?:\d{3}){0,3}(?:\.\d{1,9})?|(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
+    r")(?!\w)"
+)
+_RANDOM = re.compile(
+    r"(?<![0-9A-Za-z])(?:[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|0x[0-9a-fA-F]{4,}+|\d{16,}+"
+    r"|(?=[0-9]*[a-fA-F])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{7,}+"
+    r"|[A-Za-z]{2,12}[_-](?=[A-Za-z]*\d[A-Za-z]*\d)[A-Za-z0-9]{8,}+"
+    r"|(?<![_-])(?=[A-Z0-9_-]*[a-z])(?=[a-z0-9_-]*[A-Z])(?=(?:[A-Za-z_-]*\d){3})[A-Za-z0-9_-]{20,}+"
+    r")(?![0-9A-Za-z])"
+)
+_PATH = re.compile(r"(?<![\w.@+~/\\-])(?:[A-Za-z]:)?[\w.@+~-]*+(?>(?:[/\\]++[\w.@+~-]++)+)[/\\]?")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+_ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&"))
+_SEPARATORS = re.compile(r"[\s,;|]+")
+# How it is said that something was left out: in brackets, or after dots.
+_CUT_OFF = re.compile(
+    r"(?:\.\.\. ?)?[\[(<][^\])>\n]{0,80}(?:truncated|omitted|elided|cleared)[^\])>\n]{0,80}[\])>]"
+    r"|\.\.\. ?(?:truncated|omitted)|\[\.\.\.\]|…",
+    re.IGNORECASE,
+)
+# The lines of our own prompts whose value is of one kind, whatever it looks like.
+_LABELS = {"- cwd: ": "path", "- Working directory: ": "path", "- date: ": "clock", "Current time: ": "clock"}
+
+# A run of marks longer than Unicode's own limit for streams is no writing, and costs more than its length to compose.
+_MOST_MARKS = 30
+# From so many characters on, what one text has more than the other at its end is a piece cut off, not an edit.
+_CUT_SIZE = 32
+# How much of long texts is looked at, behind the place where they part and before it.
+_LONG, _NEAR = 1 << 16, 1 << 10
+_MOST_REORDERED = 1 << 20
+
+
+def classify(old: str, new: str) -> Change:
+    """Return what kind of change makes one text of another, which are not the same."""
+    if old.startswith(("{", "[")) and new.startswith(("{", "[")):
+        try:
+            return _in_json(json.loads(old), json.loads(new)) or Change(_in_text(old, new))
+        except (ValueError, RecursionError):
+            pass
+    return Change(_in_text(old, new), line=old.count("\n", 0, shared_start(old, new)) + 1)
+
+
+def shared_start(old: str, new: str) -> int:
+    """Return how many characters two texts have in common at their start."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:  # what is compared halves each time, so all of it is no more than the texts
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _shared_end(old: str, new: str, start: int) -> int:
+    """Return how many characters two texts have in common at their end, after what they share at their start."""
+    low, high = 0, min(len(old), len(new)) - start
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[len(old) - middle : len(old) - low] == new[len(new) - middle : len(new) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _in_json(old: Any, new: Any) -> Change | None:
+    """Return what changed in a value of JSON, None where only its spelling did."""
+    found = _first_difference(old, new)
+    if found is None:
+        return None
+    path, before, after, siblings = found
+    if siblings is not None:
+        spelled = [[json.dumps(value, sort_keys=True) for value in side] for side in siblings]
+        if spelled[0] != spelled[1] and Counter(spelled[0]) == Counter(spelled[1]):
+            return Change("order", path)
+    if isinstance(before, dict) and isinstance(after, dict):
+        return Change("key order" if before.keys() == after.keys() else "edit", path)
+    if isinstance(before, str) and isinstance(after, str):
+        inner = classify(before, after)
+        return replace(inner, path=_under(path, inner.path))
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (before, after))
+    return Change("number" if numbers else "edit", path)
+
+
+_Difference = tuple[str, Any, Any, tuple[list[Any], list[Any]] | None]
+
+
+def _first_difference(old: Any, new: Any) -> _Difference | None:
+    """Return where two values of JSON differ first: the path, both values, and the lists nearest around them."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for (name, before), (other, after) in zip(old.items(), new.items(), strict=False):
+            if name != other:
+                return "", old, new, None
+            if found := _first_difference(before, after):
+                return _under(name, found[0]), *found[1:]
+        return None if len(old) == len(new) else ("", old, new, None)
+    if isinstance(old, list) and isinstance(new, list):
+        for number, (before, after) in enumerate(zip(old, new, strict=False)):
+            if found := _first_difference(before, after):
+                path, *values, siblings = found
+                return _under(f"[{number}]", path), values[0], values[1], siblings or (old, new)
+        return None if len(old) == len(new) else ("", old, new, None)
+    if isinstance(old, str) or isinstance(new, str):
+        return None if old == new else ("", old, new, None)
+    return None if repr(old) == repr(new) else ("", old, new, None)  # 1 is neither 1.0 nor true
+
+
+def _under(path: str, inner: str) -> str:
+    return f"{path}.{inner}" if path and inner and not inner.startswith("[") else path + inner
+
+
+def _in_text(old: str, new: str) -> str:
+    start = shared_start(old, new)
+    end = _shared_end(old, new, start)
+    # Whole lines around what differs: from the start of the first to the end of the last.
+    line = old.rfind("\n", 0, start) + 1
+    before, after = old[line : len(old) - end], new[line : len(new) - end]
+    if not (_ends_line(before) and _ends_line(after)):
+        rest = "".join(old[len(old) - end :].partition("\n")[:2])
+        before, after = before + rest, after + rest
+    if kind := _alike(before, after, start - line):
+        return kind
+    if _is_cut(old, new, start, end):
+        return "truncation"
+    if _has_more(after, before):
+        return "inserted"
+    if _has_more(before, after):
+        return "removed"
+    return _in_line(_line_at(old, line, start), _line_at(new, line, start), start - line)
+
+
+def _alike(old: str, new: str, at: int) -> str:
+    """Return in what alone two texts differ, "" if in more. In long ones it is looked for near the place they part."""
+    if len(old) == len(new) <= _MOST_REORDERED and _reordered(old, new):
+        return "order"
+    # A piece that is cut out of the middle of a line may begin or end within a word.
+    first = max(0, at - _NEAR)
+    pieces = old[first : at + _LONG], new[first : at + _LONG]
+    whole = max(len(old), len(new)) <= at + _LONG
+    for kind, form in _FORMS:
+        was, now = map(form, pieces)
+        size = min(len(was), len(now)) - _NEAR
+        if was == now if whole else size > 0 and was[:size] == now[:size]:
+            return kind
+    return ""
+
+
+def _ends_line(text: str) -> bool:
+    return not text or text.endswith("\n")
+
+
+def _line_at(text: str, line: int, at: int) -> str:
+    end = text.find("\n", at)
+    return text[line : end + 1 if end >= 0 else len(text)]
+
+
+def _has_more(more: str, less: str) -> bool:
+    """Whether some lines have others before or after them."""
+    if len(more) <= len(less):
+        return False
+    return (more.endswith(less) and more[len(more) - len(less) - 1] == "\n") or (
+        more.startswith(less) and _ends_line(less)
+    )
+
+
+def _is_cut(old: str, new: str, start: int, end: int) -> bool:
+    """Whether one text says that it leaves something out, or the later one ends in the middle of the earlier."""
+    was, now = old[start : len(old) - end], new[start : len(new) - end]
+    for own, other in ((now, was), (was, now)):
+        mark = _CUT_OFF.search(own, 0, _LONG)
+        if mark and not _CUT_OFF.search(other, 0, _LONG):
+            lead = own[: mark.start()].strip()
+            shorter = len(own) < len(other) and len(lead) < _CUT_SIZE and "\n" not in lead
+            at_its_end = not own[mark.end() :].strip()
+            if shorter or (at_its_end and (not lead or not other.strip())):
+                return True
+    at_the_end = not now.strip() and not old[len(old) - end :].strip()
+    return at_the_end and len(was.strip()) >= _CUT_SIZE and start > 0 and "\n" not in (old[start - 1], old[start])
+
+
+def _in_line(old: str, new: str, at: int) -> str:
+    """Return what changed in the line in which two texts part."""
+    if kind := _alike(old, new, at):
+        return kind
+    for kind, pattern, only in _VALUES:
+        ends = [_end_of_value(line, at, pattern, only) for line in (old, new)]
+        if min(ends) >= at and max(ends) > at:
+            return kind
+    return next((kind for label, kind in _LABELS.items() if old[:at].startswith(label)), "edit")
+
+
+def _end_of_value(line: str, at: int, pattern: re.Pattern[str], only: Callable[[str], bool]) -> int:
+    """Return where the value ends that stands at a place of a line, -1 if there is none."""
+    for found in pattern.finditer(line, max(0, at - _NEAR), at + _NEAR):
+        if found.start() <= at <= found.end() and only(found[0]):
+            return found.end()
+    return -1
+
+
+def _is_path(found: str) -> bool:
+    """Whether words with slashes between them are a path: `and/or` is none, nor is 1/2."""
+    first, *_, last = re.split(r"[/\\]+", found.rstrip("/\\"))
+    several = found.count("/") + found.count("\\") > 1
+    named = any(map(str.isalpha, found))
+    return named and (several or first in ("", "~", ".", "..") or first.endswith(":") or "." in last)
+
+
+def _without_blanks(text: str) -> str:
+    return "\n".join([line.rstrip() for line in unify_line_ends(text).split("\n") if line.strip()])
+
+
+def _composed(text: str) -> str:
+    if text.isascii():
+        return text
+    run = 0
+    for character in text:
+        run = run + 1 if unicodedata.combining(character) else 0
+        if run > _MOST_MARKS:
+            return text
+    return unicodedata.normalize("NFC", text)
+
+
+def _unescaped(text: str) -> str:
+    if "\\" in text:
+        text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _ESCAPED.get(found[2], found[2]), text)
+        # Two escapes may have been the halves of one character.
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
+    return text
+
+
+def _reordered(old: str, new: str) -> bool:
+    was, now = ([item.strip("[](){}<>'\"`.:") for item in _SEPARATORS.split(text)] for text in (old, new))
+    return was != now and Counter(was) == Counter(now)
+
+
+def _but_for(pattern: re.Pattern[str], only: Callable[[str], bool] = bool) -> Callable[[str], str]:
+    return lambda text: pattern.sub(lambda found: "\0" if only(found[0]) else found[0], text)
+
+
+# In what two texts may differ and still be the same; the first form that makes them equal says what changed.
+_FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("line ends", unify_line_ends),
+    ("byte order mark", lambda text: text.replace("\ufeff", "")),
+    ("trailing blanks", _without_blanks),
+    ("Unicode form", _composed),
+    ("escapes", _unescaped),
+    ("white space", lambda text: "".join(text.split())),
+    ("clock", _but_for(_CLOCK)),
+    ("random id", _but_for(_RANDOM)),
+    ("path", _but_for(_PATH, _is_path)),
+    ("number", _but_for(_NUMBER)),
+    ("case", str.casefold),
+)
+# What may stand where two lines part.
+_VALUES: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
+    ("clock", _CLOCK, bool),
+    ("random id", _RANDOM, bool),
+    ("path", _PATH, _is_path),
+    ("number", _NUMBER, bool),
+)

@@ -1,0 +1,30 @@
+"""The closed sets of words that a caller can pass or read, as types: a type checker refuses any other word.
+
+Each set is written here once. Code that checks a word at run time takes the words from the type: `get_args(Target)`.
+Modules on the way to a first prompt import these names for type checkers only.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Target = Literal["anthropic", "bedrock", "deepseek", "gemini", "litellm", "openai", "openai-responses"]
+"""The APIs that a request can be written for."""
+
+Marks = Literal["", "auto", "own", "none"]
+"""Who places the cache marks of a request; "" lets the messages decide."""
+
+OnChange = Literal["notice", "wait"]
+"""What a session does when a part of its frozen prefix changes."""
+
+Order = Literal["algorithm", "catalog"]
+"""The two orders of the preset catalogue."""
+
+NoteKind = Literal["skipped", "refused", "cut", "neutralised", "replaced", "kept", "redacted", "pace", "cache", "model"]
+"""What a `Note` reports."""
+
+VerdictKind = Literal["hit", "cold start", "expired", "below minimum", "ours", "provider", "unknown"]
+"""Why a request was or was not read from the cache."""
+
+ChangeKind = Literal["added", "replaced", "removed"]
+"""What happened to a part or a tool of a session's prefix."""
