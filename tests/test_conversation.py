@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepprompt import DeepPromptError, MessageError, Note
-from deepprompt.providers.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.neutral import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
 from deepprompt.request.conversation import read_messages
 
 PIXEL = "iVBORw0KGgo="

@@ -45,7 +45,6 @@ ROOMS = (
 MAY_IMPORT = {room: {*ROOMS[: number + 1]} for number, room in enumerate(ROOMS)} | {"__init__": set[str]()}
 for _face in ("catalog", "commands", "cli"):
     MAY_IMPORT[_face].add("")  # the version
-MAY_IMPORT["providers"].add("request")  # until the neutral values lie below both
 
 
 def modules() -> list[Path]:

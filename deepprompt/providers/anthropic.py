@@ -6,9 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from deepprompt.providers.blocks import Block, Image, Native, Text, Thinking, ToolCall, ToolResult
 from deepprompt.providers.draft import Draft, shown
-from deepprompt.request.outline import Outline, Tool
+from deepprompt.providers.neutral import Block, Image, Native, Outline, Text, Thinking, Tool, ToolCall, ToolResult
 
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:

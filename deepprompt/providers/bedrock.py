@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from deepprompt.errors import MessageError
-from deepprompt.providers.blocks import Block, Image, Text, Thinking, ToolCall, ToolResult
 from deepprompt.providers.draft import Draft, shown
-from deepprompt.request.outline import Outline, Tool
+from deepprompt.providers.neutral import Block, Image, Outline, Text, Thinking, Tool, ToolCall, ToolResult
 
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:

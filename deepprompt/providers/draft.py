@@ -9,19 +9,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from deepprompt.catalog import bundled
 from deepprompt.errors import MessageError, ToolError
-from deepprompt.prompt import Note, sha256_hex
-from deepprompt.providers.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.prompt import Note, Pace, sha256_hex
 from deepprompt.providers.facts import Rules
-from deepprompt.request.marks import Spot
-from deepprompt.request.outline import Outline, SystemBlock, Tool
+from deepprompt.providers.neutral import (
+    Block,
+    Image,
+    Message,
+    Native,
+    Outline,
+    SystemBlock,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
 from deepprompt.text.hygiene import is_blank
 from deepprompt.tokens import estimate_tokens
 
 _NOTHING = "nothing but blank text: left out"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """The end of a block. `put` writes a mark of a lifetime there ("" for the default); None where none may stand."""
+
+    place: str
+    kind: str
+    """What the block is: `tools`, `system`, `text`, `image`, `tool_use`, `tool_result` and so on."""
+    tokens: int
+    """How many tokens the block has, by estimate."""
+    put: Callable[[str], None] | None
+    message: int = -1
+    """The caller's message that it belongs to; -1 for what stands before the conversation."""
+    pace: Pace | None = None
+    """How often a system block changes, counting what stands before it."""
+    asked: str | None = None
+    """The lifetime that the caller's own mark asks for here; None without one."""
 
 
 class Draft:

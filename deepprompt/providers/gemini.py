@@ -13,9 +13,8 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
-from deepprompt.providers.blocks import Block, Image, Message, Text, ToolCall, ToolResult
 from deepprompt.providers.draft import Draft, plain_text
-from deepprompt.request.outline import Outline, Tool
+from deepprompt.providers.neutral import Block, Image, Message, Outline, Text, Tool, ToolCall, ToolResult
 
 _CONFIG = {"systemInstruction": "system_instruction", "tools": "tools", "cachedContent": "cached_content"}
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from deepprompt.providers.draft import Draft
+from deepprompt.providers.neutral import Outline
 from deepprompt.providers.openai import Marking, marking, write_chat
-from deepprompt.request.outline import Outline
 
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:

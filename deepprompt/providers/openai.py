@@ -12,9 +12,19 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
-from deepprompt.providers.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
 from deepprompt.providers.draft import Draft, plain_text, shown
-from deepprompt.request.outline import Outline, Tool
+from deepprompt.providers.neutral import (
+    Block,
+    Image,
+    Message,
+    Native,
+    Outline,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
 
 Marking = Callable[[dict[str, Any]], Callable[[str], None]]
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deepprompt.providers.blocks import Block, Image, Message, Native, Text, ToolCall, ToolResult
 from deepprompt.providers.draft import Draft, plain_text, shown
+from deepprompt.providers.neutral import Block, Image, Message, Native, Outline, Text, Tool, ToolCall, ToolResult
 from deepprompt.providers.openai import image_address, marking
-from deepprompt.request.outline import Outline, Tool
 
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:

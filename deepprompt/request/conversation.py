@@ -15,7 +15,7 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
-from deepprompt.providers.blocks import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.neutral import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
 from deepprompt.text.hygiene import scrub
 from deepprompt.tools import as_dict
 

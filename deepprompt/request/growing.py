@@ -15,12 +15,12 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Prompt
-from deepprompt.providers.blocks import Message, Thinking
-from deepprompt.providers.draft import Draft, shown
+from deepprompt.providers.draft import Draft, Spot, shown
 from deepprompt.providers.facts import Facts, Rules
+from deepprompt.providers.neutral import Message, Outline, Thinking
 from deepprompt.request.conversation import read_messages
-from deepprompt.request.marks import Spot, Wish, plan_marks
-from deepprompt.request.outline import Outline, read_prompt, with_messages
+from deepprompt.request.marks import Wish, plan_marks
+from deepprompt.request.outline import read_prompt, with_messages
 from deepprompt.request.request import WRITERS, Request, checked_limit, finished, note_state, note_unused, rules_of
 
 _LISTS = {"gemini": "contents", "openai-responses": "input"}

@@ -7,11 +7,11 @@ its `Rules`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
+from deepprompt.providers.draft import Spot
 from deepprompt.providers.facts import Rules
 
 
@@ -23,24 +23,6 @@ class Mark:
     why: str
     lifetime: str
     tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """The end of a block. `put` writes a mark of a lifetime there ("" for the default); None where none may stand."""
-
-    place: str
-    kind: str
-    """What the block is: `tools`, `system`, `text`, `image`, `tool_use`, `tool_result` and so on."""
-    tokens: int
-    """How many tokens the block has, by estimate."""
-    put: Callable[[str], None] | None
-    message: int = -1
-    """The caller's message that it belongs to; -1 for what stands before the conversation."""
-    pace: Pace | None = None
-    """How often a system block changes, counting what stands before it."""
-    asked: str | None = None
-    """The lifetime that the caller's own mark asks for here; None without one."""
 
 
 @dataclass(frozen=True, slots=True)

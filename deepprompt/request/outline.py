@@ -1,67 +1,23 @@
-"""A request before it is written for a provider: the system prompt in stretches, tools by name, messages.
+"""Read a prompt, its tools and a conversation into an `Outline`, from which any provider's request is written.
 
-However they were written, plain, for OpenAI, for Anthropic or for MCP, tools become one kind of value here.
+Tools may be written plainly, for OpenAI, for Anthropic or for MCP: they become one kind of value here.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import Note, Pace, Prompt
-from deepprompt.providers.blocks import Message, Text
+from deepprompt.providers.neutral import Message, Outline, SystemBlock, Text, Tool
 from deepprompt.request.conversation import read_messages
 from deepprompt.text.hygiene import is_blank, scrub
 from deepprompt.tools import as_dict, tool_name, why_not_json
 
 _SCHEMAS = ("input_schema", "parameters", "inputSchema")  # as Anthropic, OpenAI and MCP call it
-
-
-@dataclass(frozen=True, slots=True)
-class SystemBlock:
-    """A stretch of the system prompt of one pace."""
-
-    text: str
-    pace: Pace
-    mark: str | None = None
-    gap: str = ""
-    """What stands before it where all become one text; the parts of a prompt bring their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool that the model may call; or, with `native`, one that only its provider knows."""
-
-    name: str
-    description: str
-    schema: dict[str, Any]
-    extra: dict[str, Any]
-    """What the definition has beside these, as the provider that it was written for takes it."""
-    native: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """A request before it is written for a provider."""
-
-    system: tuple[SystemBlock, ...]
-    tools: tuple[Tool, ...]
-    messages: tuple[Message, ...]
-    model: str
-    max_tokens: int | None = None
-    stream: bool = False
-    cache_key: str = ""
-    cached_content: str = ""
-    continued: bool = False
-    """Whether messages stand before these that were written already."""
-
-    @property
-    def system_text(self) -> str:
-        """The whole system prompt."""
-        return "".join([block.gap * (number > 0) + block.text for number, block in enumerate(self.system)])
 
 
 def read_outline(

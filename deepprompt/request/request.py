@@ -15,11 +15,11 @@ from typing import Any
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.providers import TARGETS, anthropic, bedrock, gemini, litellm, openai, responses
-from deepprompt.providers.blocks import Message
 from deepprompt.providers.draft import Draft
 from deepprompt.providers.facts import Facts, Rules, bundled_facts, near_model
+from deepprompt.providers.neutral import Message, Outline
 from deepprompt.request.marks import Mark, Wish, plan_marks
-from deepprompt.request.outline import Outline, read_outline
+from deepprompt.request.outline import read_outline
 
 WRITERS: dict[str, Callable[[Outline, Draft], dict[str, Any]]] = {
     "anthropic": anthropic.write,

@@ -16,8 +16,8 @@ from typing import Any
 from deepprompt.catalog import bundled
 from deepprompt.errors import DeepPromptError, MessageError, SessionError
 from deepprompt.prompt import Note, Pace, Part, Prompt
-from deepprompt.providers.blocks import ToolCall, ToolResult
 from deepprompt.providers.facts import Facts
+from deepprompt.providers.neutral import ToolCall, ToolResult
 from deepprompt.providers.usage import Usage, read_usage
 from deepprompt.request.conversation import read_messages
 from deepprompt.request.growing import GrowingRequest

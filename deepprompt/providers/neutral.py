@@ -1,4 +1,7 @@
-"""The neutral values that every provider's request is written from: messages, and the blocks that they are made of."""
+"""The neutral values that every provider's request is written from: an outline, its messages and their blocks.
+
+Nothing here knows a provider. The functions that read a prompt or a conversation into these values are in `request`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepprompt.errors import MessageError
+from deepprompt.prompt import Pace
 from deepprompt.text.hygiene import scrub
 
 
@@ -111,3 +115,47 @@ class Message:
     def of(self, kind: type[Any]) -> list[Any]:
         """Return the blocks of one kind."""
         return [block for block in self.blocks if isinstance(block, kind)]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemBlock:
+    """A stretch of the system prompt of one pace."""
+
+    text: str
+    pace: Pace
+    mark: str | None = None
+    gap: str = ""
+    """What stands before it where all become one text; the parts of a prompt bring their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the model may call; or, with `native`, one that only its provider knows."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    extra: dict[str, Any]
+    """What the definition has beside these, as the provider that it was written for takes it."""
+    native: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A request before it is written for a provider."""
+
+    system: tuple[SystemBlock, ...]
+    tools: tuple[Tool, ...]
+    messages: tuple[Message, ...]
+    model: str
+    max_tokens: int | None = None
+    stream: bool = False
+    cache_key: str = ""
+    cached_content: str = ""
+    continued: bool = False
+    """Whether messages stand before these that were written already."""
+
+    @property
+    def system_text(self) -> str:
+        """The whole system prompt."""
+        return "".join([block.gap * (number > 0) + block.text for number, block in enumerate(self.system)])
