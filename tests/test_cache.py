@@ -16,11 +16,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepprompt import blame, build_request
-from deepprompt.checks.cache.caches import seconds
 from deepprompt.checks.cache.simulate import Charge, Simulation, simulate
 from deepprompt.checks.segments import Segment, read_request
 from deepprompt.errors import MessageError
-from deepprompt.providers.facts import Rules, bundled_facts
+from deepprompt.providers.facts import Rules, bundled_facts, seconds
 
 Request = list[Segment]
 Replay = tuple[list[Request], tuple[float, ...]]

@@ -298,5 +298,4 @@ def rewarming(drift: Drift, rules: Rules) -> Rewarming:
     kept = drift.marked if rules.caching in ("marked", "implicit") else drift.same
     kept = 0 if rules.whole_units or kept < rules.minimum else kept // rules.granularity * rules.granularity
     written = drift.new.tokens - kept
-    price = rules.write_price.get(rules.lifetimes[0], 1.0) if rules.lifetimes else 1.0
-    return Rewarming(kept, written, written * (price - rules.read_price))
+    return Rewarming(kept, written, written * (rules.default_write_price - rules.read_price))

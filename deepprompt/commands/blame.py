@@ -80,7 +80,7 @@ def _prices(options: argparse.Namespace, new: list[Segment]) -> _Prices:
         options.usage_error(f"--provider {options.provider} needs --model NAME: B does not say its model")
     provider = facts.behind(options.provider, model)
     rules = facts.rules(provider, model)
-    written = rules.write_price.get(rules.lifetimes[0], 1.0) if rules.lifetimes else 1.0
+    written = rules.default_write_price
     known = "" if rules.known else ", which do not know this model"
     basis = f"{rules.read_price:g} x for a read, else {written:g} x: {provider} {model}, facts of {rules.as_of}"
     return _Prices(rules.read_price, written, basis + known, rules.minimum)

@@ -11,16 +11,17 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any
 
 from deepprompt.catalog import bundled, did_you_mean
-from deepprompt.errors import AssetError
+from deepprompt.errors import AssetError, MessageError
 
 CACHING = ("marked", "implicit", "automatic", "none")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 _FAMILY = "providers"
 _FILE_LIMIT = 1 << 24
@@ -100,6 +101,39 @@ class Rules:
         prices = {"": dearest if usual is None else usual} | dict(self.write_price)
         writes = sum(count * prices.get(lifetime, dearest) for lifetime, count in written.items())
         return full + read * self.read_price + writes
+
+    @property
+    def label(self) -> str:
+        """The provider, the model and the date of the facts, for messages."""
+        return f"{self.provider} ({self.model or 'no model'}, facts of {self.as_of})"
+
+    @property
+    def default_write_price(self) -> float:
+        """The price of writing an entry with the default lifetime; 1.0 where the facts name none."""
+        return self.write_price.get(self.lifetimes[0], 1.0) if self.lifetimes else 1.0
+
+    def positions(self, kinds: Iterable[str]) -> list[int]:
+        """Return the lookback position of each block, given the kinds of all blocks in order.
+
+        A run of tool calls, or of tool results, may count as one position.
+        """
+        runs = ("tool_use", "tool_result") if self.tool_runs_count_once else ()
+        found: list[int] = []
+        before = ""
+        for kind in kinds:
+            found.append((found[-1] if found else -1) + (not found or kind != before or kind not in runs))
+            before = kind
+        return found
+
+
+def seconds(lifetime: str) -> float:
+    """Return a lifetime such as `5m` in seconds; "", which means no limit, is infinite."""
+    if not lifetime:
+        return math.inf
+    number, unit = lifetime[:-1], lifetime[-1]
+    if unit not in _SECONDS or not number.isascii() or not number.isdecimal():
+        raise MessageError(f"a lifetime is a number and s, m or h, such as 5m, not {lifetime!r:.40}")
+    return float(number) * _SECONDS[unit]
 
 
 class Facts:

@@ -47,7 +47,7 @@ def plan_marks(spots: list[Spot], rules: Rules, wish: Wish, sent: int, notes: li
     asked = [index for index, spot in enumerate(spots) if spot.asked is not None]
     if not rules.marks or wish.choose == "none":
         if asked and wish.choose != "none":
-            detail = f"{_who(rules)} takes no marks: left out"
+            detail = f"{rules.label} takes no marks: left out"
             notes.append(Note("cache", spots[asked[0]].place, detail, count=len(asked)))
         return []
     own = {} if wish.choose == "auto" else _at_most(_carried(asked, spots, rules, notes), spots, rules, notes)
@@ -66,12 +66,8 @@ def _check(rules: Rules, wish: Wish, notes: list[Note]) -> None:
     for lifetime in (wish.prefix_lifetime, wish.lifetime):
         if lifetime and lifetime not in rules.lifetimes:
             if rules.lifetimes:
-                raise MessageError(f"{_who(rules)} has no lifetime {lifetime!r}; it has {', '.join(rules.lifetimes)}")
-            notes.append(Note("cache", "lifetime", f"{_who(rules)} takes no lifetimes: {lifetime!r} has no effect"))
-
-
-def _who(rules: Rules) -> str:
-    return f"{rules.provider} ({rules.model or 'no model'}, facts of {rules.as_of})"
+                raise MessageError(f"{rules.label} has no lifetime {lifetime!r}; it has {', '.join(rules.lifetimes)}")
+            notes.append(Note("cache", "lifetime", f"{rules.label} takes no lifetimes: {lifetime!r} has no effect"))
 
 
 def _carried(asked: list[int], spots: list[Spot], rules: Rules, notes: list[Note]) -> dict[int, str]:
@@ -85,7 +81,7 @@ def _carried(asked: list[int], spots: list[Spot], rules: Rules, notes: list[Note
             notes.append(Note("cache", spot.place, f"no mark may stand on this {spot.kind}: {where}"))
         lifetime = spot.asked or ""
         if lifetime and lifetime not in rules.lifetimes:
-            notes.append(Note("cache", spot.place, f"{_who(rules)} has no lifetime {lifetime!r}: {rules.lifetimes[0]}"))
+            notes.append(Note("cache", spot.place, f"{rules.label} has no lifetime {lifetime!r}: {rules.lifetimes[0]}"))
             lifetime = ""
         if found is not None:  # one that is moved here does not shorten another
             carried[found] = max(carried.get(found, ""), lifetime, key=lambda asked: _rank(asked, rules))
@@ -135,7 +131,9 @@ def _beside_own(spots: list[Spot], rules: Rules, sent: int, own: list[int]) -> l
     wanted = _prefix_end(spots, rules)
     talk = [index for index in own if spots[index].message >= 0]
     before = _previous_end(spots, rules, sent)
-    if talk and before is not None and _positions(spots[before + 1 : max(talk) + 1], rules) >= rules.lookback > 0:
+    new = spots[before + 1 : max(talk) + 1] if talk and before is not None else []
+    positions = rules.positions(spot.kind for spot in new)
+    if before is not None and positions and positions[-1] + 1 >= rules.lookback > 0:
         wanted.append((before, f"the previous request ended here, {rules.lookback} positions or more before yours"))
     return wanted
 
@@ -156,13 +154,6 @@ def _prefix_end(spots: list[Spot], rules: Rules) -> list[tuple[int, str]]:
         return [(static[-1], "the static prefix ends here")]
     tools = [index for index in able if spots[index].kind == "tools"]
     return [(tools[-1], "the tools end here, and no static text follows them")] if tools else []
-
-
-def _positions(spots: list[Spot], rules: Rules) -> int:
-    """Return how many positions some spots count for where an earlier entry is looked for."""
-    runs = ("tool_use", "tool_result") if rules.tool_runs_count_once else ()
-    pairs = zip([None, *[spot.kind for spot in spots]], spots, strict=False)
-    return sum(not (spot.kind in runs and spot.kind == before) for before, spot in pairs)
 
 
 def _default(spot: Spot, wish: Wish) -> str:
@@ -196,6 +187,6 @@ def _put(
         marks.append(Mark(spot.place, reasons[index], lifetimes[index], tokens))
     if small := [mark for mark in marks if mark.tokens < rules.minimum]:
         last = small[-1]
-        detail = f"about {last.tokens:,} tokens up to here; {_who(rules)} caches no fewer than {rules.minimum:,}"
+        detail = f"about {last.tokens:,} tokens up to here; {rules.label} caches no fewer than {rules.minimum:,}"
         notes.append(Note("cache", last.place, detail, count=len(small)))
     return marks

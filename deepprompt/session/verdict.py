@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deepprompt.checks.blame.blame import Blame, blame
-from deepprompt.checks.cache.caches import seconds
+from deepprompt.providers.facts import seconds
 
 if TYPE_CHECKING:
     from deepprompt.providers.facts import Rules

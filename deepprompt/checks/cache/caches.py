@@ -11,19 +11,19 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
 from typing import TYPE_CHECKING
 
 from deepprompt.checks.cache.prefixes import OPTIONS, Line, Prefixes
 from deepprompt.checks.segments import Segment
 from deepprompt.errors import MessageError
+from deepprompt.providers.facts import seconds
+from deepprompt.text.compare import shared_start
 
 if TYPE_CHECKING:
     from deepprompt.providers.facts import Rules
 
 _EXPLICIT = re.compile(r'"mode"\s*:\s*"explicit"')
 _ASKED = re.compile(r'"ttl"\s*:\s*"(\w+)"')
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
 _ITSELF = ("setting", "")  # in place of what follows a prefix, which is no setting
 
 
@@ -43,16 +43,6 @@ class Charge:
     def total(self) -> int:
         """All input tokens."""
         return self.read + sum(self.written.values()) + self.full
-
-
-def seconds(lifetime: str) -> float:
-    """Return a lifetime such as `5m` in seconds; "", which nobody limits, is endless."""
-    if not lifetime:
-        return inf
-    number, unit = lifetime[:-1], lifetime[-1]
-    if unit not in _SECONDS or not number.isascii() or not number.isdecimal():
-        raise MessageError(f"a lifetime is a number and s, m or h, such as 5m, not {lifetime!r:.40}")
-    return float(number) * _SECONDS[unit]
 
 
 class Cache:
@@ -163,7 +153,7 @@ class Marked(Cache):
 
     def _looked(self, line: Line, marks: list[int]) -> set[int]:
         """Return where entries are looked for."""
-        positions = _positions(line.segments, self.rules.tool_runs_count_once)
+        positions = self.rules.positions(segment.kind for segment in line.segments)
         looked: set[int] = set()
         for mark in marks:
             index = mark
@@ -269,7 +259,7 @@ class Automatic(Cache):
             next((other for other, prefix in side if self._lives(prefix, line)), "")
             for side in (reversed(texts[:place]), texts[place:])
         ]
-        return index, text[: max(_common(text, other) for other in near)]
+        return index, text[: max(shared_start(text, other) for other in near)]
 
     def _lives(self, prefix: int, line: Line) -> bool:
         return prefix in self.used and line.at < self.used[prefix] + self.lives
@@ -326,15 +316,6 @@ CACHES: dict[str, type[Cache]] = {
 }  # fmt: skip
 
 
-def _positions(segments: Sequence[Segment], runs_count_once: bool) -> list[int]:
-    """Return the position of each segment, where a run of tool calls or of results may be one."""
-    positions = [0]
-    for before, segment in pairwise(segments):
-        same = runs_count_once and segment.kind == before.kind and segment.kind in ("tool_use", "tool_result")
-        positions.append(positions[-1] + (not same))
-    return positions
-
-
 def _is_explicit(line: Line) -> bool:
     """Whether only marks count, not the newest message."""
     return _EXPLICIT.search(line.settings.get(OPTIONS, "")) is not None
@@ -355,15 +336,3 @@ def _message_ends(segments: Sequence[Segment]) -> list[int]:
         if segment.ends_message and segment.role == "user" and not in_group:
             ends.append(index)
     return ends
-
-
-def _common(one: str, two: str) -> int:
-    """Return how many characters two texts have in common from the start."""
-    low, high = 0, min(len(one), len(two))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == two[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

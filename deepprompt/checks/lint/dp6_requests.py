@@ -12,7 +12,7 @@ from typing import Any
 from deepprompt.checks.blocks import items
 from deepprompt.checks.lint import fields, marking
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
-from deepprompt.checks.lint.marks import Sent, positions, read_sent, who
+from deepprompt.checks.lint.marks import Sent, read_sent
 from deepprompt.checks.segments import Segment
 
 RULES = (
@@ -152,13 +152,13 @@ def _lookback(sent: Sent) -> Iterator[Finding]:
     marked = [n for n, segment in enumerate(sent.segments) if segment.mark is not None]
     if not talk or not marked or sent.tokens(talk[-1] + 1) < rules.minimum:
         return
-    end, places = talk[-1], positions(sent.segments, rules)
+    end, places = talk[-1], rules.positions(segment.kind for segment in sent.segments)
     behind = [n for n in marked if n >= end]
     if behind and not any(places[n] - places[end] < rules.lookback for n in behind):
         yield sent.found(
             "DP606", sent.segments[behind[0]].place,
             f"the mark is {places[behind[0]] - places[end]} positions behind {sent.segments[end].place}, where the "
-            f"previous request ended; {who(rules)} looks at {rules.lookback}",
+            f"previous request ended; {rules.label} looks at {rules.lookback}",
         )  # fmt: skip
 
 
@@ -177,7 +177,7 @@ def _minimum(sent: Sent) -> Iterator[Finding]:
     if rules.caching == "implicit" and sent.options.get("mode") != "explicit":
         tokens = sent.tokens()  # its newest message has an entry as well
     if end >= 0 and tokens < _SURELY * least:
-        message = f"about {tokens:,} tokens up to here; {who(rules)} caches no fewer than {least:,}"
+        message = f"about {tokens:,} tokens up to here; {rules.label} caches no fewer than {least:,}"
         yield sent.found("DP607", sent.segments[end].place, message)
 
 
@@ -197,7 +197,7 @@ def _unmarked(sent: Sent) -> Iterator[Finding]:
         return  # messages alone are what a request is made of, and may be marked yet
     asked = sent.marks or sent.automatic is not None or sent.body.get("cache_control_injection_points")
     if not asked and sent.tokens() >= rules.minimum:
-        message = f"no mark in about {sent.tokens():,} tokens; {who(rules)} caches at marks only"
+        message = f"no mark in about {sent.tokens():,} tokens; {rules.label} caches at marks only"
         yield sent.found("DP615", "request", message)
 
 

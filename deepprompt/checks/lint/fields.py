@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from deepprompt.checks.blocks import items
 from deepprompt.checks.lint.findings import Finding
-from deepprompt.checks.lint.marks import ANTHROPICS, OPENAIS, Sent, who
+from deepprompt.checks.lint.marks import ANTHROPICS, OPENAIS, Sent
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}", re.IGNORECASE)
 # A time of day, or seconds since 1970: a mere date changes once a day.
@@ -63,7 +63,7 @@ def _newer(sent: Sent) -> Iterator[Finding]:
     found = [(OPENAIS, places[0])] if places else []
     found += [(_NEWER, _NEWER)] if sent.options else []
     for field, place in found:
-        yield sent.found("DP611", place, f"{who(rules)} does not take {field}")
+        yield sent.found("DP611", place, f"{rules.label} does not take {field}")
 
 
 def _system_inside(sent: Sent) -> Iterator[Finding]:
@@ -73,7 +73,7 @@ def _system_inside(sent: Sent) -> Iterator[Finding]:
         return
     for number, message in enumerate(items(sent.body.get("messages"))):
         if rules.provider == "anthropic" and isinstance(message, Mapping) and message.get("role") == "system":
-            yield sent.found("DP611", f"messages[{number}]", f"{who(rules)} takes no system message among the others")
+            yield sent.found("DP611", f"messages[{number}]", f"{rules.label} takes no system message among the others")
             return
 
 

@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from deepprompt.checks.blocks import time_of
-from deepprompt.checks.cache.caches import seconds
 from deepprompt.checks.lint.findings import Finding
-from deepprompt.checks.lint.marks import ANTHROPICS, BEDROCKS, OPENAIS, Mark, Sent, who
+from deepprompt.checks.lint.marks import ANTHROPICS, BEDROCKS, OPENAIS, Mark, Sent
 from deepprompt.errors import MessageError
+from deepprompt.providers.facts import seconds
 
 if TYPE_CHECKING:
     from deepprompt.providers.facts import Rules
@@ -48,7 +48,7 @@ def _strangers(sent: Sent) -> Iterator[Finding]:
         if field == ANTHROPICS and sent.automatic is not None and not marks:
             marks = [Mark(field, _AUTOMATIC, "", "", sent.automatic, None)]
         if marks and (field not in takes or not rules.marks):
-            yield sent.found("DP602", marks[0].place, f"{who(rules)} does not read {field}: it does nothing")
+            yield sent.found("DP602", marks[0].place, f"{rules.label} does not read {field}: it does nothing")
 
 
 def _count(sent: Sent) -> Iterator[Finding]:
@@ -61,7 +61,7 @@ def _count(sent: Sent) -> Iterator[Finding]:
     if len(sent.marks) <= most or (rules.caching == "implicit" and sent.newest):
         return
     rest = "refuses more" if rules.caching == "marked" else "writes none before those"
-    message = f"{len(sent.marks)} marks; {who(rules)} takes {most} and {rest}"
+    message = f"{len(sent.marks)} marks; {rules.label} takes {most} and {rest}"
     yield sent.found("DP601", sent.marks[most].place, message)
 
 
@@ -98,7 +98,7 @@ def _not_carried(mark: Mark, rules: Rules | None) -> str:
     if mark.role == "tool" and mark.on == "block":  # a part of a tool's message
         return ""
     known = mark.kind in _SPOKEN_OF or mark.kind in rules.blocks
-    return f"a mark on {mark.kind}, where {who(rules)} takes none" if known else ""
+    return f"a mark on {mark.kind}, where {rules.label} takes none" if known else ""
 
 
 def _automatic(sent: Sent) -> Iterator[Finding]:
@@ -112,7 +112,7 @@ def _automatic(sent: Sent) -> Iterator[Finding]:
             message = f"automatic caching for {both[1]} on a block that is marked for {both[0]}"
             yield sent.found("DP604", last.place, message)
     elif sent.rules is not None and len(sent.marks) == sent.rules.marks > 0:
-        message = f"automatic caching beside {len(sent.marks)} marks, which are all that {who(sent.rules)} takes"
+        message = f"automatic caching beside {len(sent.marks)} marks, which are all that {sent.rules.label} takes"
         yield sent.found("DP604", _AUTOMATIC, message)
 
 
@@ -131,7 +131,7 @@ def _lifetimes(sent: Sent) -> Iterator[Finding]:
     asked += [(_AUTOMATIC, time_of(sent.automatic)), ("prompt_cache_options", time_of(sent.options))]
     for place, lifetime in asked:
         if lifetime and lifetime not in rules.lifetimes:
-            message = f"no lifetime {lifetime!r:.20}; {who(rules)} has {', '.join(rules.lifetimes)}"
+            message = f"no lifetime {lifetime!r:.20}; {rules.label} has {', '.join(rules.lifetimes)}"
             yield sent.found("DP617", place, message)
 
 

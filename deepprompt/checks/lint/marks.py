@@ -6,9 +6,8 @@ found here in the body itself. Only places where a request may have blocks are l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from deepprompt.checks.blocks import items, kind_of, time_of
@@ -25,7 +24,6 @@ ANTHROPICS, OPENAIS, BEDROCKS = "cache_control", "prompt_cache_breakpoint", "cac
 
 _FIELDS = (ANTHROPICS, OPENAIS, BEDROCKS)
 _SYSTEMS = ("system", "developer")
-_RUNS = ("tool_use", "tool_result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +113,6 @@ def read_sent(subject: Subject, limits: Limits) -> Sent | None:
         return None
     segments = tuple(segment for segment in subject.segments if segment.kind != "setting")
     return Sent(subject, subject.body, segments, tuple(_marks(subject.body)), provider_of(subject.body), limits.rules)
-
-
-def positions(segments: Sequence[Segment], rules: Rules) -> list[int]:
-    """Return the position of each segment where an earlier entry is looked for: a run of tools' blocks may be one."""
-    found = [0]
-    for before, segment in pairwise(segments):
-        same = rules.tool_runs_count_once and before.kind == segment.kind and segment.kind in _RUNS
-        found.append(found[-1] + (not same))
-    return found
-
-
-def who(rules: Rules) -> str:
-    """Name a model, and since when its rules are known."""
-    return f"{rules.provider} ({rules.model or 'no model'}, facts of {rules.as_of})"
 
 
 def _marks(body: Mapping[str, Any]) -> Iterator[Mark]:

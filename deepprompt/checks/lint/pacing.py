@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from deepprompt.checks.cache.caches import seconds
-from deepprompt.checks.lint.marks import positions, who
 from deepprompt.checks.lint.turn import Turn, shared
+from deepprompt.providers.facts import seconds
 
 if TYPE_CHECKING:
     from deepprompt.providers.facts import Rules
@@ -64,12 +63,15 @@ def _too_far(before: Turn, turn: Turn, rules: Rules) -> Iterator[_Found]:
         far, unit = len(ends), "messages"
         found = entry in turn.marks or far <= rules.lookback or turn.is_explicit
     else:
-        places, marks = positions(turn.segments, rules), [number for number in turn.marks if number >= entry]
+        places, marks = (
+            rules.positions(segment.kind for segment in turn.segments),
+            [number for number in turn.marks if number >= entry],
+        )
         far, unit = places[marks[0]] - places[entry] if marks else 0, "positions"
         found = not marks or far < rules.lookback
     if not found:
         place = turn.segments[entry].place
-        message = f"{far} {unit} were added behind {place}; {who(rules)} looks back {rules.lookback}"
+        message = f"{far} {unit} were added behind {place}; {rules.label} looks back {rules.lookback}"
         yield "DP713", place, message
 
 
@@ -80,7 +82,7 @@ def _too_late(before: Turn, turn: Turn, rules: Rules) -> Iterator[_Found]:
     asked = (before.segments[entry].mark, before.options.get("ttl"), *rules.lifetimes)
     lifetime = next((life for life in asked if life and life in rules.lifetimes), "")
     if turn.at - before.at > seconds(lifetime):
-        message = f"{turn.at - before.at:,.0f} s lie between their starts; an entry of {who(rules)} lives {lifetime}"
+        message = f"{turn.at - before.at:,.0f} s lie between their starts; an entry of {rules.label} lives {lifetime}"
         yield "DP714", turn.segments[entry].place, message
 
 
