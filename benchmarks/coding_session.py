@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from deepprompt import InstructionFile, ProjectContext, Session, SystemPromptBuilder, build_request, tool_definitions
-from deepprompt.checks.segments import Segment, read_request
+from deepprompt.checks.segments import read_request
 from deepprompt.prompt import Prompt
+from deepprompt.providers.segments import Segment
 
 TURNS = 50
 PREFIX_BYTES = 25_000

@@ -29,8 +29,8 @@ from typing import Any
 from benchmarks.coding_session import TURNS, Turn, build_layout, coding_session, session_layout
 from benchmarks.sessions import ENGINE
 from deepprompt.checks.cache.simulate import simulate
-from deepprompt.checks.segments import Segment
 from deepprompt.providers.facts import bundled_facts
+from deepprompt.providers.segments import Segment
 
 # Shorter than the session of `benchmarks.sessions`, or the other layout would take half an hour: one call a turn, and
 # of the tools those that are called.

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from deepprompt.checks.lint.linter import lint as lint
     from deepprompt.checks.perturb.perturb import Stability as Stability
     from deepprompt.checks.perturb.perturb import perturb as perturb
-    from deepprompt.checks.segments import Segment as Segment
     from deepprompt.checks.segments import read_request as read_request
     from deepprompt.counters import Counter as Counter
     from deepprompt.counters import calibrate as calibrate
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from deepprompt.providers.facts import Facts as Facts
     from deepprompt.providers.facts import bundled_facts as bundled_facts
     from deepprompt.providers.facts import load_facts as load_facts
+    from deepprompt.providers.segments import Segment as Segment
     from deepprompt.providers.usage import Usage as Usage
     from deepprompt.providers.usage import read_usage as read_usage
     from deepprompt.request.request import Request as Request
@@ -163,7 +163,7 @@ _MODULES = {
     "PromptVars": "deepprompt.systems.preset",
     "Request": "deepprompt.request.request",
     "Responsibility": "deepprompt.systems.tagged",
-    "Segment": "deepprompt.checks.segments",
+    "Segment": "deepprompt.providers.segments",
     "Session": "deepprompt.session.session",
     "SessionError": "deepprompt.errors",
     "Simulation": "deepprompt.checks.cache.simulate",

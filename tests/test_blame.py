@@ -31,8 +31,8 @@ from deepprompt import (
 )
 from deepprompt.checks import places
 from deepprompt.checks.blame.blame import KINDS, Blame, total_tokens
-from deepprompt.checks.segments import Segment
 from deepprompt.providers import TARGETS
+from deepprompt.providers.segments import Segment
 from deepprompt.text.compare import Change, classify, shared_start
 
 PLACES = {

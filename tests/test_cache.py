@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from deepprompt import blame, build_request
 from deepprompt.checks.cache.simulate import Charge, Simulation, simulate
-from deepprompt.checks.segments import Segment, read_request
+from deepprompt.checks.segments import read_request
 from deepprompt.errors import MessageError
 from deepprompt.providers.facts import Rules, bundled_facts, seconds
+from deepprompt.providers.segments import Segment
 
 Request = list[Segment]
 Replay = tuple[list[Request], tuple[float, ...]]

@@ -30,9 +30,9 @@ from deepprompt.checks.lint.linter import lint
 from deepprompt.checks.lint.rules import RULES
 from deepprompt.checks.lint.subjects import subject_of
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.checks.segments import Segment
 from deepprompt.commands.lint import find_all, load_subjects
 from deepprompt.commands.settings import Settings
+from deepprompt.providers.segments import Segment
 
 ROOT = Path(__file__).parent.parent
 CORPUS = Path(__file__).parent / "data" / "lint"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import subprocess
 import sys
@@ -29,8 +30,8 @@ from deepprompt import (
     build_request,
     read_request,
 )
-from deepprompt.checks.segments import Segment
 from deepprompt.providers import TARGETS
+from deepprompt.providers.segments import Segment
 
 MARK = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 DIGEST = "sha256:" + "559aead08264d5795d3909718cdd05abd49572e84fe55590eef31a88a08fdffd"  # of the letter A
@@ -618,3 +619,45 @@ def test_our_own_body_begins_with_its_tools() -> None:
     """What is built for a real conversation has no segment without a text."""
     assert all(segment.text for segment in read_request(said(TALK)))
     assert read_request(body("Be brief.", TALK[:1]))[0].kind == "setting"
+
+
+class TestFields:
+    """What a place and a text say is there as fields too."""
+
+    @pytest.mark.parametrize("to", TARGETS)
+    def test_a_tool_has_its_name_and_its_number(self, to: str) -> None:
+        """Whichever provider's shape it has, a tool's segment says its name."""
+        other = {**TOOL, "name": "Write"}
+        body = build_request("Be brief.", SHORT, to=to, model=MODELS[to], tools=[TOOL, other]).body
+        tools = [segment for segment in read_request(body) if segment.kind == "tool"]
+        assert [(tool.tool, tool.index) for tool in tools] == [("Read", 0), ("Write", 1)]
+        assert [tool.place for tool in tools] == [f"{tool.owner} {tool.tool}" for tool in tools]
+
+    @pytest.mark.parametrize("to", TARGETS)
+    def test_a_block_has_its_message_and_its_number(self, to: str) -> None:
+        """Every block of a message says which one it belongs to; nothing else has a number but a tool."""
+        body = short(to)
+        key = next(key for key in ("messages", "input", "contents") if key in body)
+        said = [segment for segment in read_request(body) if segment.index is not None and segment.kind != "tool"]
+        assert {segment.index for segment in said} == set(range(len(body[key])))
+        assert all(segment.owner == f"{key}[{segment.index}]" for segment in said)
+        assert all(segment.place.startswith(segment.owner) for segment in said)
+
+    def test_the_owner_of_what_is_no_message(self) -> None:
+        """A setting and Gemini's instruction belong to a field of the body."""
+        body = {"contents": [], "systemInstruction": {"parts": [{"text": "Hi."}]}, "reasoning": {"effort": "low"}}
+        assert [segment.owner for segment in read_request(body)] == ["reasoning", "systemInstruction"]
+
+    def test_an_image_has_its_digest_and_a_text_about_one_has_none(self) -> None:
+        """A tool that prints a SHA-256 has sent no file."""
+        image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+        printed = {"type": "tool_result", "tool_use_id": "c1", "content": "sha256:0 a.tar"}
+        pictured = {"type": "tool_result", "tool_use_id": "c1", "content": [image]}
+        read = read_request([{"role": "user", "content": [image, printed, pictured]}])
+        digest = hashlib.sha256(b"aGk=").hexdigest()
+        assert [segment.digest for segment in read] == [digest, "", digest]
+
+    def test_only_a_mere_text_is_bare(self) -> None:
+        """A prompt with one part is not, whatever the part is called."""
+        assert only("Be brief.").bare
+        assert not only(Prompt((Part("text", "Be brief.", Pace.RELEASE, ""),))).bare

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from deepprompt.errors import MessageError
+from deepprompt.providers.segments import Segment
 
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
 # Whose objects are a tool's own data: what is called like a mark in them is none.
@@ -28,16 +30,18 @@ _KINDS = {
 }  # fmt: skip
 
 
-def read_block(block: Mapping[str, Any], role: str) -> tuple[str, str, str | None]:
-    """Return what a block of somebody's message is, its text, and the lifetime of its mark."""
+def read_block(block: Mapping[str, Any], place: str, role: str, owner: str = "") -> Segment:
+    """Return a block of a message as a segment."""
     kind, mark, shown = kind_of(block), lifetime(block), unmarked(block)
     if kind == "tool_result":
-        return kind, *_read_any_result(block, mark)
+        return _read_any_result(block, Segment(place, kind, "user", "", mark, owner=owner))
     if kind == "text" and isinstance(text := block.get("text"), str):
         rest = _rest(shown)
         kind = "thinking" if rest.get("thought") else "system" if role == "system" else "text"
-        return kind, text + (as_json(rest) if rest else ""), mark
-    return kind, as_json(shown if kind == "thinking" else _digested(shown)), mark
+        return Segment(place, kind, role, text + (as_json(rest) if rest else ""), mark, owner=owner)
+    digests: list[str] = []
+    text = as_json(shown if kind == "thinking" else _digested(shown, digests))
+    return Segment(place, kind, role, text, mark, owner=owner, digest="".join(digests[:1]))
 
 
 def kind_of(block: Mapping[str, Any]) -> str:
@@ -50,8 +54,8 @@ def kind_of(block: Mapping[str, Any]) -> str:
     return "tool_use" if name.endswith("_call") else _KINDS.get(name, name)
 
 
-def _read_any_result(block: Mapping[str, Any], mark: str | None) -> tuple[str, str | None]:
-    """Return a tool's result, whoever it was written for."""
+def _read_any_result(block: Mapping[str, Any], segment: Segment) -> Segment:
+    """Return a tool's result, whichever provider it was written for."""
     for key in ("toolResult", "functionResponse", "function_response"):
         inner = block.get(key)
         if isinstance(inner, Mapping):
@@ -61,14 +65,15 @@ def _read_any_result(block: Mapping[str, Any], mark: str | None) -> tuple[str, s
             if isinstance(content, Mapping) and len(content) == 1:  # Gemini's {"output": TEXT} or {"error": TEXT}
                 ((name, said),) = content.items()
                 header, content = ({**header, field: name}, said) if isinstance(said, str) else (header, content)
-            return read_result({**block, key: header}, content, mark)
+            return read_result({**block, key: header}, content, segment)
     field = "output" if "output" in block else "content"
-    return read_result({name: value for name, value in block.items() if name != field}, block.get(field), mark)
+    return read_result({name: value for name, value in block.items() if name != field}, block.get(field), segment)
 
 
-def read_result(header: Mapping[str, Any], content: object, mark: str | None) -> tuple[str, str | None]:
-    """Return a tool's result: whose it is on one line, then what it says. Its mark may be that of its last block."""
-    lines = [as_json(unmarked(header))]
+def read_result(header: Mapping[str, Any], content: object, segment: Segment) -> Segment:
+    """Return a tool's result: its header on one line, then its content. Its mark may be that of its last block."""
+    lines, mark = [as_json(unmarked(header))], segment.mark
+    digests: list[str] = []
     blocks: Sequence[Any] = [content] if isinstance(content, str | Mapping) else items(content)
     for number, block in enumerate(blocks):
         plain = block if isinstance(block, str) else None
@@ -76,10 +81,10 @@ def read_result(header: Mapping[str, Any], content: object, mark: str | None) ->
             mark = lifetime(block) if number == len(blocks) - 1 and mark is None else mark
             plain = block["text"] if isinstance(block.get("text"), str) and not _rest(unmarked(block)) else None
         if plain is None:
-            lines.append(as_json(_digested(unmarked(block))))
+            lines.append(as_json(_digested(unmarked(block), digests)))
         else:  # so that two texts are not one
             lines += [plain] if number == 0 else ['{"type":"text"}', plain]
-    return "\n".join(lines), mark
+    return replace(segment, text="\n".join(lines), mark=mark, digest="".join(digests[:1]))
 
 
 def _rest(block: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,23 +117,26 @@ def unmarked(value: Any, key: str = "") -> Any:
     return [unmarked(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _digested(value: Any, key: str = "") -> Any:
-    """Return a value with the SHA-256 of each file in place of it: that is no text, and of no known size in tokens."""
+def _digested(value: Any, digests: list[str], key: str = "") -> Any:
+    """Return a value with each file in it replaced by its SHA-256: it is no text, and its size in tokens is unknown."""
     if key in _OPAQUE:
         return value
     if isinstance(value, Mapping):
         is_text = value.get("type") == "text"  # a document's, which the model reads
-        return {name: item if is_text and name == "data" else _digested(item, name) for name, item in value.items()}
+        return {
+            name: item if is_text and name == "data" else _digested(item, digests, name) for name, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_digested(item) for item in value]
+        return [_digested(item, digests) for item in value]
     if isinstance(value, str) and value.startswith("data:"):
         head, comma, data = value.partition(",")
-        return f"{head}{comma}{_digest(data)}"
-    return _digest(value) if key in _PAYLOADS and isinstance(value, str | bytes) else value
+        return f"{head}{comma}{_digest(data, digests)}"
+    return _digest(value, digests) if key in _PAYLOADS and isinstance(value, str | bytes) else value
 
 
-def _digest(data: str | bytes) -> str:
-    return f"sha256:{sha256(data.encode('utf-8', 'surrogatepass') if isinstance(data, str) else data).hexdigest()}"
+def _digest(data: str | bytes, digests: list[str]) -> str:
+    digests.append(sha256(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data).hexdigest())
+    return f"sha256:{digests[-1]}"
 
 
 def as_json(value: object) -> str:

@@ -13,9 +13,10 @@ from hashlib import sha256
 from itertools import pairwise
 
 from deepprompt.checks.places import BOUNDARY, CATALOGUED, CONTEXT, INSTRUCTIONS, SKILLS, file_headers
-from deepprompt.checks.segments import BARE, Segment, as_segments
+from deepprompt.checks.segments import as_segments
 from deepprompt.counters import ESTIMATE, Counter, size_of
 from deepprompt.prompt import BOUNDARY_PART, Pace
+from deepprompt.providers.segments import BARE, Segment
 
 _BUNDLED = "deepprompt"
 
@@ -96,7 +97,7 @@ def explain(request: object, counter: Counter = ESTIMATE) -> Explanation:
     given = as_segments(request)
     settings = tuple((segment.place, segment.text) for segment in given if segment.kind == "setting")
     segments = [segment for segment in given if segment.kind != "setting"]
-    if [(segment.place, segment.joins) for segment in segments] == [(BARE, True)]:
+    if len(segments) == 1 and segments[0].bare:
         segments = list(_by_layout(segments[0]))
     texts = [segment.text for segment in segments]
     joined = [False, *(before.joins and segment.joins for before, segment in pairwise(segments))]
@@ -159,4 +160,5 @@ def _by_layout(whole: Segment) -> Iterator[Segment]:
     for place, end in zip(places, [*places[1:], len(text)], strict=True):
         if place < end or len(places) == 1:
             name, origin, pace, changing = cuts[place]
-            yield replace(whole, place=name, text=text[place:end], origin=origin, changing=changing, pace=pace)
+            piece = replace(whole, place=name, text=text[place:end], origin=origin, changing=changing, pace=pace)
+            yield replace(piece, bare=False)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from deepprompt.checks.lint.subjects import model_of, provider_of, subject_of
 from deepprompt.checks.places import BOUNDARY, CATALOGUED
-from deepprompt.checks.segments import Segment
 from deepprompt.checks.static import split_static
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.prompt import Pace, sha256_hex
+from deepprompt.providers.segments import Segment
 from deepprompt.text.hygiene import scrub
 from deepprompt.text.secrets import redact
 from deepprompt.tokens import estimate_tokens

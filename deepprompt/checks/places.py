@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from deepprompt.checks.segments import Segment
+from deepprompt.providers.segments import Segment
 
 BOUNDARY = "\n=== DYNAMIC CONTEXT (per-turn, do not cache) ===\n"
 INSTRUCTIONS = "\n\n## Instruction Files (session-once)\n"
@@ -65,8 +65,8 @@ def of_text(segments: Sequence[Segment], number: int, at: int) -> Place:
 def _owner(segment: Segment) -> str:
     """Return the message or tool that a segment belongs to."""
     if segment.kind == "tool":
-        return f"tool {segment.place.partition(' ')[2]}"
-    return segment.place if segment.joins else segment.place.partition(".")[0]
+        return f"tool {segment.tool}"
+    return segment.owner or segment.place
 
 
 def _line_of_part(segments: Sequence[Segment], number: int, at: int) -> int:

@@ -8,15 +8,13 @@ segments too, without a text of the prompt: each stands before what cannot be re
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from deepprompt.checks.blocks import as_json, items, kind_of, lifetime, read_block, read_result, time_of, unmarked
 from deepprompt.errors import MessageError
 from deepprompt.prompt import BOUNDARY_PART, Pace, Prompt
-
-BARE = "text"
-"""The place of a prompt that came as nothing but text: nobody knows which tools and messages it was sent with."""
+from deepprompt.providers.segments import BARE, Segment
 
 # Beside the prompt these decide whether a cache entry can be read at all; as paths in a body.
 _SETTINGS = (
@@ -42,30 +40,6 @@ _BEFORE_CONTENT = {
     "name": "name", "reasoning": "thinking", "reasoning_content": "thinking", "thinking_blocks": "thinking",
 }  # fmt: skip
 _AFTER_CONTENT = {"refusal": "text", "function_call": "tool_use", "tool_calls": "tool_use"}
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One block of a request: where it stands, what it is, and its exact text."""
-
-    place: str
-    kind: str
-    """`setting`, `tool`, `system`, `text`, `image`, `tool_use`, `tool_result`, `thinking`, or the block's own type."""
-    role: str
-    """`system`, `user` or `assistant`; "" for what stands before them."""
-    text: str
-    """As it was sent; of an image or a file its SHA-256, of any other block compact JSON with its keys in order."""
-    mark: str | None = None
-    """The lifetime of the mark at its end, "" for the default one; None without a mark."""
-    ends_message: bool = False
-    origin: str = ""
-    """The file or call that the text came from, where that is known."""
-    joins: bool = False
-    """Whether it is a piece of one text, the prompt's: then where it is cut changes nothing of what is sent."""
-    changing: bool = False
-    """Whether it is known to change with the turn."""
-    pace: Pace | None = field(default=None, compare=False)
-    """How often it may change, where the part that it was says so."""
 
 
 def read_request(value: object) -> list[Segment]:
@@ -94,7 +68,7 @@ def _read(value: object) -> list[Segment]:
         rows = [(p.name, p.text, p.origin, number >= static, p.pace) for number, p in enumerate(value.parts)]
         return _tools({"tools": value.tools}) + _parts(rows) + _messages(value.messages, "messages")
     if isinstance(value, str):
-        return [_piece(BARE, value)]
+        return [_bare(value)]
     if isinstance(value, Mapping):
         return _read_object(value)
     if isinstance(body := getattr(value, "body", None), Mapping):  # a Request
@@ -133,10 +107,10 @@ def _body(body: Mapping[str, Any]) -> list[Segment]:
         raise MessageError(f"not a request of any provider: no messages, contents or input; its fields are {fields}")
     found = _settings(body, _SETTINGS) + _tools(body) + _settings(body, _AFTER_TOOLS)
     for name in ("system", "systemInstruction", "system_instruction", "instructions"):
-        instruction = body.get(name)
+        place, owner, instruction = name, "", body.get(name)
         if isinstance(instruction, Mapping) and "parts" in instruction:  # Gemini's
-            name, instruction = f"{name}.parts", instruction["parts"]
-        found += _ended(_content(instruction, name, "system"))
+            place, owner, instruction = f"{name}.parts", name, instruction["parts"]
+        found += _ended(_content(instruction, place, "system", owner))
     if isinstance(prompt := body.get("prompt"), str):
         found.append(_piece("prompt", prompt))
     messages = body.get(key) or ()
@@ -161,7 +135,8 @@ def _settings(body: Mapping[str, Any], names: Iterable[str]) -> list[Segment]:
         if name == "tool_choice" and not (isinstance(value, Mapping) and value.get("type") in _CHOICES):
             value = None
         if value is not None:
-            found.append(Segment(name, "setting", "", value if isinstance(value, str) else as_json(value)))
+            text = value if isinstance(value, str) else as_json(value)
+            found.append(Segment(name, "setting", "", text, owner=outer))
     return found
 
 
@@ -171,6 +146,10 @@ _Row = tuple[str, str, str, bool, Pace | None]
 
 def _piece(place: str, text: str, origin: str = "", changing: bool = False, pace: Pace | None = None) -> Segment:
     return Segment(place, "system", "system", text, origin=origin, joins=True, changing=changing, pace=pace)
+
+
+def _bare(text: str) -> Segment:
+    return replace(_piece(BARE, text), bare=True)
 
 
 def _parts(rows: Iterable[_Row]) -> list[Segment]:
@@ -198,16 +177,16 @@ def _cut(text: str, parts: Sequence[Any]) -> list[Segment]:
     for part in parts:
         size = part.get("bytes") if isinstance(part, Mapping) else None
         if not isinstance(size, int) or size < 0:
-            return [_piece(BARE, text)]
+            return [_bare(text)]
         behind = behind or part.get("name") == BOUNDARY_PART or part.get("pace") == Pace.TURN.name.lower()
         try:
             piece = data[start : start + size].decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            return [_piece(BARE, text)]
+            return [_bare(text)]
         pace = _PACES.get(str(part.get("pace")))
         rows.append((str(part.get("name", "")), piece, str(part.get("origin", "")), behind, pace))
         start += size
-    return _parts(rows) if rows and start == len(data) else [_piece(BARE, text)]
+    return _parts(rows) if rows and start == len(data) else [_bare(text)]
 
 
 def _tools(body: Mapping[str, Any]) -> list[Segment]:
@@ -227,25 +206,30 @@ def _tools(body: Mapping[str, Any]) -> list[Segment]:
         declared = next((name for name in ("functionDeclarations", "function_declarations") if name in tool), "")
         rest = {name: value for name, value in tool.items() if name != declared}
         for inner, function in enumerate(_mappings(tool[declared], f"{place}.{declared}") if declared else ()):
-            found.append(_tool(function, f"{place}.{declared}[{inner}]"))
+            found.append(_tool(function, f"{place}.{declared}[{inner}]", inner))
         if rest or not declared:
-            found.append(_tool(rest, place))
+            found.append(_tool(rest, place, number))
     return found
 
 
-def _tool(tool: Mapping[str, Any], place: str) -> Segment:
+def _tool(tool: Mapping[str, Any], place: str, number: int) -> Segment:
     inner: Mapping[str, Any] = next(
         (tool[key] for key in ("function", "toolSpec") if isinstance(tool.get(key), Mapping)), {}
     )
     names = (tool.get("name"), inner.get("name"), tool.get("type"), next(iter(tool), ""))
     name = next((name for name in names if isinstance(name, str)), "")
     mark = lifetime(tool)
-    return Segment(f"{place} {name}", "tool", "", as_json(unmarked(tool)), lifetime(inner) if mark is None else mark)
+    mark = lifetime(inner) if mark is None else mark
+    text = as_json(unmarked(tool))
+    return Segment(f"{place} {name}", "tool", "", text, mark, owner=place, index=number, tool=name)
 
 
 def _messages(messages: object, key: str) -> list[Segment]:
-    return [segment for number, message in enumerate(_mappings(messages, key, "content"))
-            for segment in _ended(_message(message, f"{key}[{number}]"))]  # fmt: skip
+    found = []
+    for number, message in enumerate(_mappings(messages, key, "content")):
+        owner = f"{key}[{number}]"
+        found += [replace(segment, owner=owner, index=number) for segment in _ended(_message(message, owner))]
+    return found
 
 
 def _message(message: Mapping[str, Any], place: str) -> list[Segment]:
@@ -257,8 +241,9 @@ def _message(message: Mapping[str, Any], place: str) -> list[Segment]:
         role = "user"
     if role in ("tool", "function") and key == "content":
         header = {name: value for name, value in message.items() if name != "content"}
-        text, mark = read_result(header, message.get("content"), lifetime(message))
-        return [Segment(place, "tool_result", "user", text, mark)]
+        return [
+            read_result(header, message.get("content"), Segment(place, "tool_result", "user", "", lifetime(message)))
+        ]
     role = {"developer": "system", "model": "assistant"}.get(role, role)
     found = _fields(message, _BEFORE_CONTENT, place, role)
     found += _content(message.get(key), f"{place}.{key}", role)
@@ -287,25 +272,22 @@ def _item(item: Mapping[str, Any], place: str) -> Segment:
         item = {name: value for name, value in item.items() if name not in ("id", "status")}
     kind = kind_of(item)
     if kind == "tool_result":
-        kind, text, mark = read_block(item, "user")
-        return Segment(place, kind, "user", text, mark)
+        return read_block(item, place, "user")
     return Segment(place, kind, "assistant", as_json(unmarked(item)), lifetime(item))
 
 
-def _content(content: object, place: str, role: str) -> list[Segment]:
+def _content(content: object, place: str, role: str, owner: str = "") -> list[Segment]:
     """Return the blocks of one message or of a system prompt."""
     if content is None:
         return []
     if isinstance(content, str):
-        return [Segment(place, "system" if role == "system" else "text", role, content)]
+        return [Segment(place, "system" if role == "system" else "text", role, content, owner=owner)]
     found: list[Segment] = []
     for number, block in enumerate(_mappings(content, place, "text")):
         if "cachePoint" in block:
             _mark_last(found, block["cachePoint"])
         else:
-            kind, text, mark = read_block(block, role)
-            speaker = "user" if kind == "tool_result" else role
-            found.append(Segment(f"{place}[{number}]", kind, speaker, text, mark))
+            found.append(read_block(block, f"{place}[{number}]", role, owner))
     return found
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.checks.segments import Segment, read_request
+from deepprompt.checks.segments import read_request
+from deepprompt.providers.segments import Segment
 
 _TEXTS = ("system", "text")
 

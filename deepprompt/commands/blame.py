@@ -8,10 +8,10 @@ import json
 from dataclasses import dataclass
 
 from deepprompt.checks.blame.blame import Blame, blame, total_tokens
-from deepprompt.checks.segments import Segment
 from deepprompt.commands.inputs import load_request
 from deepprompt.commands.options import given
 from deepprompt.commands.output import counted, write, write_json
+from deepprompt.providers.segments import Segment
 from deepprompt.text.hygiene import reveal
 from deepprompt.text.secrets import redact
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from deepprompt.checks.segments import Segment
 from deepprompt.commands.options import given
 from deepprompt.counters import Counter, calibrate, counter_for, size_of
 from deepprompt.errors import UsageError
+from deepprompt.providers.segments import Segment
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def _calibrated(path: str, model: str) -> Counter:
         request = [segment for segment in transcript.requests[number] if segment.kind != "setting"]
         usage = answer.usage if isinstance(answer, Recorded) else answer
         told = answer.model if isinstance(answer, Recorded) else model_of(list(transcript.requests[number]))
-        pictured = any(segment.kind not in ("text", "system") and "sha256:" in segment.text for segment in request)
+        pictured = any(segment.digest for segment in request)
         if not pictured and (not model or not told or told == model):  # of an image there is no size in bytes
             measured.append((sum(size_of(segment.text) for segment in request), usage.input))
     try:

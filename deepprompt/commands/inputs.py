@@ -14,10 +14,11 @@ import shlex
 import sys
 import time
 
-from deepprompt.checks.segments import Segment, read_request
+from deepprompt.checks.segments import read_request
 from deepprompt.commands.options import own_bytes
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.prompt import Prompt
+from deepprompt.providers.segments import Segment
 from deepprompt.sources.function import Function, Surroundings, call_function, find_function, is_function
 
 TIMEOUT = 60.0

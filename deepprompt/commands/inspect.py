@@ -16,9 +16,9 @@ from deepprompt.errors import MessageError, SourceError
 from deepprompt.sources.files import reason_of, replace_file
 
 if TYPE_CHECKING:
-    from deepprompt.checks.segments import Segment
     from deepprompt.inspector.views import View
     from deepprompt.prompt import Prompt
+    from deepprompt.providers.segments import Segment
 
 _GENERATOR = b'<meta name="generator" content="deepprompt inspect">'
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from deepprompt.checks.blocks import items
 from deepprompt.checks.explain import explain
-from deepprompt.checks.segments import Segment, read_request
+from deepprompt.checks.segments import read_request
 from deepprompt.commands import counting
 from deepprompt.commands.cache import replay_transcript
 from deepprompt.commands.inspect import compose_record
@@ -22,6 +22,7 @@ from deepprompt.errors import MessageError
 from deepprompt.inspector.timeline import Answer, timeline_view
 from deepprompt.inspector.views import View
 from deepprompt.providers.facts import Facts, Rules, bundled_facts
+from deepprompt.providers.segments import Segment
 from deepprompt.session.record import Recorded
 from deepprompt.systems.audit import read_log
 from deepprompt.tokens import estimate_tokens

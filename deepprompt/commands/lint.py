@@ -17,12 +17,12 @@ from deepprompt.checks.lint.findings import Finding, Limits, Subject
 from deepprompt.checks.lint.linter import known_code, lint
 from deepprompt.checks.lint.rules import RULES
 from deepprompt.checks.lint.subjects import model_of, provider_of, subject_of, subjects_of_requests, told_apart
-from deepprompt.checks.segments import Segment
 from deepprompt.commands.inputs import read_target, target_function
 from deepprompt.commands.options import given, own_bytes, working_folder
 from deepprompt.commands.output import say, write, write_json
 from deepprompt.commands.settings import Settings, read_settings
 from deepprompt.errors import MessageError, SourceError
+from deepprompt.providers.segments import Segment
 from deepprompt.text.hygiene import decode, unify_line_ends
 
 TEXT_FILES = (".md", ".mdc", ".txt", ".prompt", ".rst")

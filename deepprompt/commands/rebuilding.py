@@ -11,11 +11,12 @@ from typing import Any
 
 from deepprompt.checks.blocks import as_json
 from deepprompt.checks.cache.prefixes import OPTIONS
-from deepprompt.checks.segments import Segment, read_request
+from deepprompt.checks.segments import read_request
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Prompt
 from deepprompt.providers import TARGETS
 from deepprompt.providers.facts import Facts, Rules
+from deepprompt.providers.segments import Segment
 from deepprompt.request.growing import GrowingRequest
 from deepprompt.request.request import build_request
 

@@ -9,12 +9,12 @@ from math import isfinite
 from typing import Any
 
 from deepprompt.checks.lint.subjects import seconds_of
-from deepprompt.checks.segments import Segment
 from deepprompt.commands.options import own_text
 from deepprompt.commands.rebuilding import ends_of, rebuild, segments_of
 from deepprompt.errors import MessageError, ToolError, UsageError
 from deepprompt.prompt import Pace, Part, Prompt
 from deepprompt.providers.facts import Facts, Rules
+from deepprompt.providers.segments import Segment
 from deepprompt.providers.usage import Usage, read_usage
 from deepprompt.session.record import Recorded, read_recorded
 

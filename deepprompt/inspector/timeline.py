@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from deepprompt.checks.blame.blame import Blame, blame
 from deepprompt.checks.explain import Explanation
-from deepprompt.checks.segments import Segment
 from deepprompt.counters import size_of
 from deepprompt.inspector.page import label_of
 from deepprompt.inspector.views import View, cause_of, prompt_view
+from deepprompt.providers.segments import Segment
 
 if TYPE_CHECKING:
     from deepprompt.checks.cache.simulate import Charge, Simulation

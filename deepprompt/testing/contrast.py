@@ -11,8 +11,9 @@ from difflib import SequenceMatcher
 from unicodedata import category, normalize
 
 from deepprompt.checks.places import Place, of_text
-from deepprompt.checks.segments import BARE, read_request
+from deepprompt.checks.segments import read_request
 from deepprompt.prompt import Prompt
+from deepprompt.providers.segments import BARE
 from deepprompt.testing.readable import Stored
 from deepprompt.text.characters import BLANK
 from deepprompt.text.hygiene import drop_hidden, reveal, to_text

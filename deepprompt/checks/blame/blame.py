@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from deepprompt.checks.blame.differences import SPEAKERS, in_blocks, in_parts, read_blocks
 from deepprompt.checks.places import Place, whole
-from deepprompt.checks.segments import BARE, Segment, as_segments
+from deepprompt.checks.segments import as_segments
+from deepprompt.providers.segments import Segment
 from deepprompt.text.compare import shared_start
 
 KINDS = {
@@ -98,7 +99,7 @@ def blame(old: object, new: object) -> Blame | None:
     """
     before, after = as_segments(old), as_segments(new)
     for side, other in ((before, after), (after, before)):
-        if [(segment.place, segment.joins) for segment in side] == [(BARE, True)]:  # who knows what it was sent with
+        if len(side) == 1 and side[0].bare:  # its tools and messages are unknown
             other[:] = [segment for segment in other if segment.role == "system"]
     joined = any(segment.joins for segment in (*before, *after))
     was, now = _Request(before, joined), _Request(after, joined)

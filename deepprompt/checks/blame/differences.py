@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import accumulate, groupby, takewhile
 
 from deepprompt.checks.places import Place, of_text, of_value, whole
-from deepprompt.checks.segments import BARE, Segment
+from deepprompt.providers.segments import Segment
 from deepprompt.text.compare import Change, classify, shared_start
 
 SPEAKERS = ("user", "assistant")
@@ -62,7 +62,7 @@ def read_blocks(segments: Sequence[Segment], joined: bool) -> Iterator[Block]:
 def in_parts(olds: Sequence[Segment], news: Sequence[Segment], at: int) -> tuple[str, Place]:
     """Return what changed in a text that is made of parts, and the part."""
     number = start = 0
-    if all(segment.joins and segment.place != BARE for segment in (*olds, *news)):
+    if all(segment.joins and not segment.bare for segment in (*olds, *news)):
         while number < min(len(olds), len(news)) and olds[number].text == news[number].text:
             start += len(news[number].text)
             number += 1
@@ -185,4 +185,4 @@ def _in_tools(was: Sequence[Block], now: Sequence[Block], index: int) -> tuple[s
 
 
 def _name(tool: Block) -> str:
-    return tool.segments[0].place.partition(" ")[2]
+    return tool.segments[0].tool

@@ -14,9 +14,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from deepprompt.checks.cache.prefixes import OPTIONS, Line, Prefixes
-from deepprompt.checks.segments import Segment
 from deepprompt.errors import MessageError
 from deepprompt.providers.facts import seconds
+from deepprompt.providers.segments import Segment
 from deepprompt.text.compare import shared_start
 
 if TYPE_CHECKING:

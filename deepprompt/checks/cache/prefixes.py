@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from deepprompt.checks.segments import Segment
+from deepprompt.providers.segments import Segment
 
 OPTIONS = "prompt_cache_options"
 """OpenAI's setting that says where entries end; whether one can be read does not depend on it."""
@@ -72,7 +72,7 @@ class Prefixes:
             prefix = self._number((prefix, segment.kind, segment.role, segment.text))
             if prefix not in self._tokens:
                 self._tokens[prefix] = self.count(segment.text)
-                self.digests = self.digests or (segment.kind not in ("text", "system") and "sha256:" in segment.text)
+                self.digests = self.digests or bool(segment.digest)
             end += self._tokens[prefix]
             line.prefixes.append(prefix)
             line.ends.append(end)

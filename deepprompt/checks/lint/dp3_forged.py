@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from deepprompt.checks.lint.dp5_secrets import Lines, excerpt
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.checks.segments import Segment
 from deepprompt.prompt import Note
+from deepprompt.providers.segments import Segment
 from deepprompt.sources.instructions import WHITELIST
 from deepprompt.text.hygiene import escape_boundary, escape_roles, reveal
 

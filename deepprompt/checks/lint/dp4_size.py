@@ -11,7 +11,7 @@ from deepprompt.checks.lint.dp3_forged import is_instruction_file, plain
 from deepprompt.checks.lint.dp5_secrets import Lines, excerpt
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.slow import without_code, without_keys
-from deepprompt.checks.segments import Segment
+from deepprompt.providers.segments import Segment
 from deepprompt.sources.instructions import WHITELIST
 from deepprompt.text.compare import shared_start
 from deepprompt.text.hygiene import TRUNCATION_MARKER, is_blank

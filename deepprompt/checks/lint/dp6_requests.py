@@ -13,7 +13,7 @@ from deepprompt.checks.blocks import items
 from deepprompt.checks.lint import fields, marking
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.marks import Sent, read_sent
-from deepprompt.checks.segments import Segment
+from deepprompt.providers.segments import Segment
 
 RULES = (
     Rule(
@@ -171,7 +171,7 @@ def _minimum(sent: Sent) -> Iterator[Finding]:
     least, end = rules.minimum, marked[-1] if marked else -1
     if rules.explicit_minimum and "ttl" in sent.body:  # it makes cached content of all that it has
         least, end = rules.explicit_minimum, len(sent.segments) - 1
-    if any("sha256:" in segment.text or segment.kind == "image" for segment in sent.segments):
+    if any(segment.digest or segment.kind == "image" for segment in sent.segments):
         return  # nobody says how many tokens an image or a file has
     tokens = sent.tokens(end + 1)
     if rules.caching == "implicit" and sent.options.get("mode") != "explicit":

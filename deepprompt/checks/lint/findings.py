@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deepprompt.checks.segments import Segment
+from deepprompt.providers.segments import Segment
 
 if TYPE_CHECKING:
     from deepprompt.providers.facts import Rules

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from deepprompt.checks.blocks import items, kind_of, time_of
 from deepprompt.checks.lint.findings import Finding, Limits, Subject
 from deepprompt.checks.lint.subjects import MESSAGES, provider_of
-from deepprompt.checks.segments import Segment
+from deepprompt.providers.segments import Segment
 from deepprompt.tokens import estimate_tokens
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from deepprompt.checks.lint.dp3_forged import REAL_BOUNDARY, plain
 from deepprompt.checks.lint.dp5_secrets import keys
 from deepprompt.checks.lint.findings import Subject
-from deepprompt.checks.segments import Segment
+from deepprompt.providers.segments import Segment
 
 _FENCE = re.compile(r"[ \t>]{0,12}+(?:[-*+]|\d{1,3}[.)])?[ \t]{0,4}+(`{3,}+|~{3,}+)[ \t]*+([^\s`{]*+)[^`]*+")
 _WITHOUT_LANGUAGE = ("", "text", "txt", "plain", "plaintext", "env")

@@ -18,8 +18,9 @@ from typing import Any
 from deepprompt.checks.blocks import items
 from deepprompt.checks.lint.findings import Subject
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.checks.segments import Segment, read_request
+from deepprompt.checks.segments import read_request
 from deepprompt.errors import MessageError
+from deepprompt.providers.segments import Segment
 
 MESSAGES = ("messages", "input", "contents")
 """Where a body has its messages."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepprompt.checks.cache.prefixes import OPTIONS, Prefixes
 from deepprompt.checks.lint.findings import Subject
-from deepprompt.checks.segments import Segment
+from deepprompt.providers.segments import Segment
 from deepprompt.tokens import estimate_tokens
 
 if TYPE_CHECKING:

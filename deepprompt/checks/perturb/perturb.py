@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 from deepprompt.checks.blame.blame import Blame, blame
 from deepprompt.checks.perturb.moves import MOVES, Move, plan_moves, starting_point
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.checks.segments import BARE, Segment
 from deepprompt.checks.static import split_static
 from deepprompt.errors import CallError, MessageError, SourceError
 from deepprompt.prompt import Pace
+from deepprompt.providers.segments import Segment
 from deepprompt.sources.function import Function, Surroundings, call_function, find_function
 from deepprompt.text.hygiene import one_line, reveal
 from deepprompt.text.secrets import redact
@@ -193,7 +193,7 @@ class _Sides:
     def __init__(self, value: object, boundary: str) -> None:
         self.boundary = boundary
         self.static, self.changing = split_static(value, boundary)
-        self.is_cut = bool(self.changing) or [segment.place for segment in self.static] != [BARE]
+        self.is_cut = bool(self.changing) or not (len(self.static) == 1 and self.static[0].bare)
         self.size = sum(len(s.text.encode(errors="surrogatepass")) for s in self.static if s.kind != "setting")
 
     def without_session(self) -> _Sides:
