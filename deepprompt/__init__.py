@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from deepprompt.errors import UnresolvedTokenError as UnresolvedTokenError
     from deepprompt.errors import UsageError as UsageError
     from deepprompt.errors import VariableError as VariableError
+    from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as DYNAMIC_CONTEXT_BOUNDARY
     from deepprompt.prompt import Note as Note
     from deepprompt.prompt import Pace as Pace
     from deepprompt.prompt import Part as Part
@@ -92,7 +93,6 @@ if TYPE_CHECKING:
     from deepprompt.systems.audit import AuditLog as AuditLog
     from deepprompt.systems.audit import read_log as read_log
     from deepprompt.systems.builder import BASE_PROMPT_V1 as BASE_PROMPT_V1
-    from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY as DYNAMIC_CONTEXT_BOUNDARY
     from deepprompt.systems.builder import SystemPromptBuilder as SystemPromptBuilder
     from deepprompt.systems.builder import inject_recalled as inject_recalled
     from deepprompt.systems.preset import McpServer as McpServer
@@ -135,7 +135,7 @@ _MODULES = {
     "Catalog": "deepprompt.catalog",
     "Change": "deepprompt.session.notices",
     "Counter": "deepprompt.counters",
-    "DYNAMIC_CONTEXT_BOUNDARY": "deepprompt.systems.builder",
+    "DYNAMIC_CONTEXT_BOUNDARY": "deepprompt.prompt",
     "DeepPromptError": "deepprompt.errors",
     "Derived": "deepprompt.session.session",
     "EncodingError": "deepprompt.errors",

@@ -191,6 +191,8 @@ class Catalog:
             if row.condition == condition
         )
         if not parts and condition != "always":
+            from deepprompt.text.suggest import did_you_mean
+
             known = list(dict.fromkeys(["always", *[row.condition for row in rows]]))
             raise UnknownPartError(
                 f"{self.label}: no part of {family}/{version} has the condition {condition!r}; "
@@ -229,6 +231,8 @@ class Catalog:
 
     def _nearby(self, path: str) -> str:
         """Say what there is on the way to a path that there is not."""
+        from deepprompt.text.suggest import did_you_mean
+
         family, version, name = path.split("/", 2)
         if name == PRESET and (parts := self.names(family, version)):
             such_as = f"{parts[0]} release always"
@@ -302,25 +306,6 @@ def from_package(package: str, folder: str = "assets") -> Catalog:
             else:
                 paths.append(f"{name}{entry.name}")
     return Catalog(package, lambda path: root.joinpath(*path.split("/")).read_bytes(), paths)
-
-
-def did_you_mean(name: str, names: list[str], otherwise: str = "there are") -> str:
-    """Return the end of a message on a name that there is not: the nearest of many, or else what there is."""
-    near = _nearest(name, names) if len(names) > 8 else []
-    if near:
-        *others, last = near
-        return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
-    listed = names if len(names) <= 20 else [*names[:8], f"and {len(names) - 8} more"]
-    return f"{otherwise}: {', '.join(listed) or 'none'}"
-
-
-def _nearest(name: str, names: list[str]) -> list[str]:
-    """Return the names that are like one, by their last component whatever its case, nearest first, five at most."""
-    from difflib import SequenceMatcher
-
-    wanted = name.rpartition("/")[2].casefold()
-    likeness = {other: SequenceMatcher(None, wanted, other.rpartition("/")[2].casefold()).ratio() for other in names}
-    return sorted((other for other in names if likeness[other] >= 0.6), key=lambda other: -likeness[other])[:5]
 
 
 def parse_manifest(text: str, label: str) -> dict[str, tuple[str, int]]:

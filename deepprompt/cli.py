@@ -119,9 +119,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _hint(name: str, names: Iterable[str]) -> str:
-    from difflib import get_close_matches
+    from deepprompt.text.suggest import nearest
 
-    near = get_close_matches(name, names, n=1, cutoff=0.7)
+    near = nearest(name, names)
     return f"; did you mean {near[0]}?" if near else ""
 
 

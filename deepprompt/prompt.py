@@ -14,10 +14,23 @@ from functools import cached_property
 
 from deepprompt.errors import PaceError
 
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from deepprompt.words import NoteKind
+
 _SUCH_AS = "parts, such as Part('base', text, Pace.RELEASE, origin)"
 
 BOUNDARY_PART = "boundary"
-"""The name of the part that, where a prompt has one, cuts it into static prefix and dynamic suffix."""
+"""The name of the part that separates the static prefix from the dynamic suffix, in prompts that have one."""
+
+BOUNDARY_TITLE = "DYNAMIC CONTEXT"
+DYNAMIC_CONTEXT_BOUNDARY = f"\n=== {BOUNDARY_TITLE} (per-turn, do not cache) ===\n"
+"""The exact text of the boundary."""
+
+INSTRUCTIONS_HEADING = "\n\n## Instruction Files (session-once)\n"
+SKILLS_HEADING = "\n\n## Skills\n"
+CONTEXT_HEADINGS = {"project": "\n## Project\n", "git status": "\n## Git status\n", "git diff": "\n## Git diff\n"}
+"""The sections after the boundary, in order: the name of each part and the heading that its text starts with."""
 
 
 class Pace(IntEnum):
@@ -47,7 +60,7 @@ class Part:
 class Note:
     """One thing that a reader of the prompt should know: what was skipped, refused, cut or neutralised."""
 
-    kind: str
+    kind: NoteKind
     """`skipped`, `refused`, `cut`, `neutralised`, `replaced`, `kept`, `redacted`, `pace`, `cache` or `model`."""
     source: str
     """The file, field or part that it is about."""
@@ -150,6 +163,21 @@ class Prompt:
             if part.pace is Pace.TURN:
                 return self.parts[:index]
         return self.parts
+
+
+def write_part(part: Part) -> list[object]:
+    """Return a part as JSON stores it: `[name, text, pace, origin]`."""
+    return [part.name, part.text, int(part.pace), part.origin]
+
+
+def read_part(row: object) -> Part:
+    """Return the part that `write_part` wrote. Anything else is a `ValueError`."""
+    if isinstance(row, list | tuple) and len(row) == 4:
+        name, text, pace, origin = row
+        texts = isinstance(name, str) and isinstance(text, str) and isinstance(origin, str)
+        if texts and isinstance(pace, int) and Pace.RELEASE <= pace <= Pace.TURN:
+            return Part(name, text, Pace(pace), origin)
+    raise ValueError("expected [name, text, pace, origin]")
 
 
 def sha256_hex(text: str) -> str:

@@ -11,7 +11,6 @@ import zipfile
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from layout import lay_out
@@ -23,7 +22,6 @@ from deepprompt.catalog import (
     Catalog,
     Row,
     bundled,
-    did_you_mean,
     from_folder,
     from_package,
     manifest_text,
@@ -811,46 +809,3 @@ class TestFiles:
         """A row of a preset table may name the variable that its text goes to."""
         lay_out(tmp_path, {"f/1/other.table": columns})
         assert from_folder(tmp_path).table("f", "1", "other.table") == [row]
-
-
-class TestDidYouMean:
-    """What somebody may have meant."""
-
-    MANY: ClassVar[list[str]] = [
-        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "tools/Glob", "glob", "agents/glob_all", "theta",
-    ]  # fmt: skip
-
-    @pytest.mark.parametrize(
-        ("name", "meant"),
-        [
-            ("alpah", "alpha"),
-            ("ALPHA", "alpha"),
-            ("glob", "tools/Glob, glob or agents/glob_all"),
-            ("tools/glbo", "tools/Glob or glob"),
-            ("beta", "beta, zeta, delta or theta"),
-        ],
-    )
-    def test_near(self, name: str, meant: str) -> None:
-        """The nearest names come nearest first, compared by their last component whatever its case."""
-        assert did_you_mean(name, self.MANY) == f"did you mean {meant}?"
-
-    @pytest.mark.parametrize("name", ["", "xxxxxxxx", "tools/"])
-    def test_none_is_near(self, name: str) -> None:
-        """Where none is near, all are listed."""
-        assert did_you_mean(name, self.MANY) == f"there are: {', '.join(self.MANY)}"
-
-    def test_none_of_very_many_is_near(self) -> None:
-        """Where none of very many is near, the first are listed, and how many more there are."""
-        names = [f"name{number}" for number in range(21)]
-        assert did_you_mean("x", names) == f"there are: {', '.join(names[:8])}, and 13 more"
-
-    def test_few(self) -> None:
-        """Where there are few, all are listed, in their order, under the heading that was asked for."""
-        assert did_you_mean("alpha", self.MANY[:8]) == f"there are: {', '.join(self.MANY[:8])}"
-        assert did_you_mean("alpha", [], "known") == "known: none"
-
-    def test_at_most_five(self) -> None:
-        """Of many near names the five nearest are named."""
-        said = did_you_mean("name7", [f"name{number}" for number in range(20)])
-        assert said.startswith("did you mean name7, ")
-        assert len(said.replace(" or ", ", ").split(", ")) == 5

@@ -24,6 +24,7 @@ from deepprompt.sources.instructions import (
     load_instruction_files,
 )
 from deepprompt.text.hygiene import TRUNCATION_MARKER
+from deepprompt.words import NoteKind
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links, FIFOs and sockets")
 
@@ -73,7 +74,7 @@ def sparse(path: Path) -> None:
 
 
 # What AGENTS.md may be instead of a file with text, and the note about it.
-UNUSABLE: dict[str, tuple[Callable[[Path], None], str, str]] = {
+UNUSABLE: dict[str, tuple[Callable[[Path], None], NoteKind, str]] = {
     "empty": (lambda path: path.touch(), "skipped", "it is empty"),
     "only-a-bom": (only_a_bom, "skipped", "it is empty"),
     "folder": (lambda path: path.mkdir(), "refused", NOT_REGULAR),
@@ -200,7 +201,7 @@ def test_what_was_changed_in_a_text_is_noted_by_its_path(cwd: Path) -> None:
 @pytest.mark.parametrize("walks", [True, False], ids=["walking", "portable"])
 @pytest.mark.parametrize(("make", "kind", "detail"), UNUSABLE.values(), ids=UNUSABLE)
 def test_what_cannot_be_used_is_noted_and_does_not_hide_the_home_copy(
-    cwd: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], kind: str, detail: str, walks: bool
+    cwd: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], kind: NoteKind, detail: str, walks: bool
 ) -> None:
     """A file that is empty or may not be read is passed over with a note, and home's is loaded."""
     monkeypatch.setattr(files, "_WALKS", walks and files._WALKS)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprompt.prompt import Note
+from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY, Note
 from deepprompt.sources import project as project_module
 from deepprompt.sources.git.snapshot import GitSnapshot
 from deepprompt.sources.project import (
@@ -23,7 +23,6 @@ from deepprompt.sources.project import (
     render_project_context,
     render_sections,
 )
-from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY
 
 # What Python calls a system, and what Go does.
 SYSTEMS = {

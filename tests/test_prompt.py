@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepprompt.errors import DeepPromptError, PaceError
-from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt, sha256_hex
+from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt, read_part, sha256_hex, write_part
 
 R, P, S, T = Pace
 
@@ -143,7 +144,7 @@ def test_any_iterables_make_a_prompt() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [Part("a", "a", R, "o"), Note("a", "b", "c"), Prompt(())], ids=["part", "note", "prompt"]
+    "value", [Part("a", "a", R, "o"), Note("cut", "b", "c"), Prompt(())], ids=["part", "note", "prompt"]
 )
 def test_values_are_frozen(value: object) -> None:
     """No value can be changed once it is made."""
@@ -214,3 +215,25 @@ def test_digests_hold_all_of_the_text(parts: list[tuple[str, str]]) -> None:
     texts = {origin: "".join(text for other, text in parts if other == origin) for origin in origins}
     assert made.digests == {origin: sha256_hex(text) for origin, text in texts.items()}
     assert list(made.digests) == list(origins)
+
+
+class TestRows:
+    """A part as JSON stores it."""
+
+    def test_a_part_is_read_as_it_was_written(self) -> None:
+        """What is written is plain JSON, and reading it gives the same part."""
+        part = Part("base", "text\n", Pace.SESSION, "file:a.md")
+        assert write_part(part) == ["base", "text\n", 2, "file:a.md"]
+        assert read_part(json.loads(json.dumps(write_part(part)))) == part
+
+    @pytest.mark.parametrize(
+        "row",
+        [
+            None, "abcd", {}, [], ["a", "b", 0], ["a", "b", 0, "c", "d"], [1, "b", 0, "c"], ["a", None, 0, "c"],
+            ["a", "b", 0, 1], ["a", "b", 4, "c"], ["a", "b", -1, "c"], ["a", "b", "release", "c"], ["a", "b", [], "c"],
+        ],
+    )  # fmt: skip
+    def test_anything_else_is_refused(self, row: object) -> None:
+        """A row of another shape, or with a pace that there is not, is refused."""
+        with pytest.raises(ValueError, match=r"expected \[name, text, pace, origin\]"):
+            read_part(row)

@@ -16,6 +16,7 @@ from deepprompt.errors import SkillError, SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources import files, skills
 from deepprompt.sources.skills import SCAN_FOLDERS, Skill, SkillChange, SkillStore, load_skills
+from deepprompt.words import NoteKind
 
 needs_links = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and FIFOs")
 
@@ -282,7 +283,7 @@ def test_a_link_to_a_skill_file_inside_the_root_is_followed(tmp_path: Path) -> N
     ],
 )
 def test_a_link_to_what_is_no_skill_file_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walks: bool, target: str, kind: str, detail: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walks: bool, target: str, kind: NoteKind, detail: str
 ) -> None:
     """A SKILL.md that leads out of the project, to another agent's file or to no file is left out with a note."""
     monkeypatch.setattr(files, "_WALKS", walks and files._WALKS)

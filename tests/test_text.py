@@ -9,8 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from deepprompt.prompt import Note
-from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY
+from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY, Note
 from deepprompt.text import hygiene as text_module
 from deepprompt.text.characters import TAG_FLAGS
 from deepprompt.text.hygiene import (

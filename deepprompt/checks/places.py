@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from deepprompt.prompt import CONTEXT_HEADINGS, DYNAMIC_CONTEXT_BOUNDARY, INSTRUCTIONS_HEADING, SKILLS_HEADING
 from deepprompt.providers.segments import Segment
 
-BOUNDARY = "\n=== DYNAMIC CONTEXT (per-turn, do not cache) ===\n"
-INSTRUCTIONS = "\n\n## Instruction Files (session-once)\n"
-SKILLS = "\n\n## Skills\n"
-CONTEXT = ("\n## Project\n", "\n## Git status\n", "\n## Git diff\n")
-"""How the builder lays a prompt out, for who has only its text. A session puts the same sections into a message."""
+BOUNDARY = DYNAMIC_CONTEXT_BOUNDARY
+INSTRUCTIONS = INSTRUCTIONS_HEADING
+SKILLS = SKILLS_HEADING
+CONTEXT = tuple(CONTEXT_HEADINGS.values())
+"""The layout of the builder, for text without parts. A session puts the same sections into a message."""
 
 CATALOGUED = re.compile(r"(?!file:)(?P<whose>.+):(?P<family>[^/:]+)/(?P<version>\d[^/:]*)/.+\.md")
 """What the catalogue writes of a part: whose it is, its family, its version, and its file. A mere file is in none."""

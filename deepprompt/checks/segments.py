@@ -13,7 +13,7 @@ from typing import Any
 
 from deepprompt.checks.blocks import as_json, items, kind_of, lifetime, read_block, read_result, time_of, unmarked
 from deepprompt.errors import MessageError
-from deepprompt.prompt import BOUNDARY_PART, Pace, Prompt
+from deepprompt.prompt import BOUNDARY_PART, Pace, Prompt, read_part
 from deepprompt.providers.segments import BARE, Segment
 
 # Beside the prompt these decide whether a cache entry can be read at all; as paths in a body.
@@ -33,7 +33,7 @@ _MESSAGES = ("messages", "input", "contents")
 _CONTENTS = ("system", "systemInstruction", "system_instruction", "instructions", "prompt", "tools", "toolConfig")
 
 # A pace as a saved session has it, and as `build --json` does.
-_PACES = {written: pace for pace in Pace for written in (str(int(pace)), pace.name.lower())}
+_PACES = {pace.name.lower(): pace for pace in Pace}
 
 # What a message has beside its content, in the order in which a chat template writes it.
 _BEFORE_CONTENT = {
@@ -162,11 +162,11 @@ def _parts(rows: Iterable[_Row]) -> list[Segment]:
 
 def _row(row: object, number: int) -> _Row:
     """Return a part of a saved session."""
-    if isinstance(row, list | tuple) and len(row) == 4:
-        name, text, pace, origin = row
-        if isinstance(name, str) and isinstance(text, str) and isinstance(origin, str):
-            return name, text, origin, pace == Pace.TURN, _PACES.get(str(pace))
-    raise MessageError(f"session.parts[{number}]: expected [name, text, pace, origin]")
+    try:
+        part = read_part(row)
+    except ValueError as error:
+        raise MessageError(f"session.parts[{number}]: {error}") from None
+    return part.name, part.text, part.origin, part.pace is Pace.TURN, part.pace
 
 
 def _cut(text: str, parts: Sequence[Any]) -> list[Segment]:

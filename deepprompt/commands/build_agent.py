@@ -10,12 +10,12 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from deepprompt.catalog import did_you_mean
 from deepprompt.commands.options import working_folder
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note, Prompt
-from deepprompt.sources.files import from_system
 from deepprompt.systems.tagged import AgentConfig, Responsibility, Task, TaskStep, compose_tagged_prompt
+from deepprompt.text.hygiene import from_system
+from deepprompt.text.suggest import did_you_mean
 
 
 def compose(options: argparse.Namespace) -> Prompt:

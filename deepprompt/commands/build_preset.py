@@ -9,7 +9,6 @@ from deepprompt.catalog import from_folder
 from deepprompt.commands.options import appended, own_text, working_folder
 from deepprompt.prompt import Note, Prompt
 from deepprompt.sources.claude_md import read_claude_md
-from deepprompt.sources.files import from_system
 from deepprompt.sources.project import discover_project_context
 from deepprompt.systems.preset import (
     McpServer,
@@ -19,6 +18,7 @@ from deepprompt.systems.preset import (
     choices,
     compose_system_prompt,
 )
+from deepprompt.text.hygiene import from_system
 
 
 def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Prompt:

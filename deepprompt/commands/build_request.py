@@ -11,7 +11,7 @@ from deepprompt.commands.output import say_notes, write, write_json
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import Note, Prompt
 from deepprompt.providers import TARGETS
-from deepprompt.sources.files import from_system
+from deepprompt.text.hygiene import from_system
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ import os
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note, Pace, Part
-from deepprompt.sources.files import from_system
-from deepprompt.text.hygiene import unify_line_ends
+from deepprompt.text.hygiene import from_system, unify_line_ends
 
 _OWN_FILE_LIMIT = 1 << 26
 

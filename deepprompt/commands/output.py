@@ -10,8 +10,8 @@ from contextlib import suppress
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
-from deepprompt.sources.files import from_system, replace_file
-from deepprompt.text.hygiene import one_line, reveal
+from deepprompt.sources.files import replace_file
+from deepprompt.text.hygiene import from_system, one_line, reveal
 from deepprompt.text.secrets import redact
 
 TYPE_CHECKING = False  # as type checkers know it, without the import

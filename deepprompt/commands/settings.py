@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepprompt.catalog import did_you_mean
 from deepprompt.checks.lint.linter import Exemption, known_code
 from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.commands.options import own_bytes
 from deepprompt.commands.output import say
 from deepprompt.errors import SourceError
+from deepprompt.text.suggest import did_you_mean
 
 FILE = "pyproject.toml"
 LOCK = "deepprompt.lock"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 
-from deepprompt.catalog import SUFFIX, Catalog, bundled, did_you_mean, from_folder
+from deepprompt.catalog import SUFFIX, Catalog, bundled, from_folder
 from deepprompt.commands.options import given
 from deepprompt.commands.output import write
 from deepprompt.errors import SourceError, UnknownPartError
 from deepprompt.prompt import sha256_hex
 from deepprompt.systems.overrides import TABLE
+from deepprompt.text.suggest import did_you_mean
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -17,8 +17,9 @@ from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any
 
-from deepprompt.catalog import bundled, did_you_mean
+from deepprompt.catalog import bundled
 from deepprompt.errors import AssetError, MessageError
+from deepprompt.text.suggest import did_you_mean, nearest
 
 CACHING = ("marked", "implicit", "automatic", "none")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -270,10 +271,8 @@ def load_facts(path: str | os.PathLike[str]) -> Facts:
 
 def _check_spelling(new: list[str], known: list[str], where: str) -> None:
     """Refuse a new provider that is called nearly like a known one: its facts would be nobody's."""
-    from difflib import get_close_matches
-
     for provider in new:
-        if near := get_close_matches(provider.lower(), known, n=1, cutoff=0.8):
+        if near := nearest(provider, known, 0.8):
             raise AssetError(f"{where}: there is no provider {provider!r}; did you mean {near[0]!r}?")
 
 
@@ -289,10 +288,8 @@ def own_name(model: str) -> str:
 @lru_cache(maxsize=64)  # a conversation asks for its model each turn
 def near_model(model: str, named: tuple[str, ...]) -> str:
     """Return a model's name with its own name put right, if it is close to one of those; "" if none is."""
-    from difflib import get_close_matches
-
     own = own_name(model)
-    near = get_close_matches(own, named, n=1, cutoff=0.85)
+    near = nearest(own, named, 0.85)
     if not near:
         return ""
     before, _, after = model.strip().lower().rpartition(own)

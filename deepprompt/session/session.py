@@ -15,7 +15,7 @@ from typing import Any
 
 from deepprompt.catalog import bundled
 from deepprompt.errors import DeepPromptError, MessageError, SessionError
-from deepprompt.prompt import Note, Pace, Part, Prompt
+from deepprompt.prompt import Note, Pace, Part, Prompt, read_part, write_part
 from deepprompt.providers.facts import Facts
 from deepprompt.providers.neutral import ToolCall, ToolResult
 from deepprompt.providers.usage import Usage, read_usage
@@ -315,7 +315,7 @@ class Session:
             "format": FORMAT,
             "epoch": self.epoch,
             "on_change": self.on_change,
-            "parts": [[part.name, part.text, int(part.pace), part.origin] for part in self.prefix.parts],
+            "parts": [write_part(part) for part in self.prefix.parts],
             "tools": self.prefix.tools,
             "notices": self._notices.state(),
             "lines": [[*key, line.before, line.size, line.at] for key, line in self._lines.items()],
@@ -330,7 +330,7 @@ class Session:
         name = os.fspath(path)
         state = read_saved(name)
         try:
-            parts = tuple(Part(part, text, Pace(pace), origin) for part, text, pace, origin in state["parts"])
+            parts = tuple(read_part(row) for row in state["parts"])
             session = cls(Prompt(parts, state["tools"], fixed_order=True), on_change=state["on_change"])
             session.epoch = int(state["epoch"])
             session._notices.restore(state["notices"])

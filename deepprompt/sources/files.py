@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from deepprompt.errors import DeepPromptError, FileRefusedError, SourceError
 from deepprompt.prompt import Note
-from deepprompt.text.hygiene import drop_hidden, neutralise, scrub, to_text
+from deepprompt.text.hygiene import drop_hidden, from_system, neutralise
 from deepprompt.text.secrets import redact
 
 REPLACED = "it was replaced while it was being opened"
@@ -97,15 +97,6 @@ def clean_path(path: str) -> str:
 def shown_path(path: str, notes: list[Note]) -> str:
     """Return a path as a prompt may show it: nothing hidden, no key, bytes that are not UTF-8 as U+FFFD."""
     return neutralise(redact(from_system(path, "path", notes), "path", notes), "path", notes)
-
-
-def from_system(text: str, source: str, notes: list[Note]) -> str:
-    """Return text that the operating system gave, an argument or a name, as UTF-8 whatever the locale is."""
-    try:
-        data = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # it came from somewhere else
-        return scrub(text, source, notes)
-    return to_text(data, source, notes)
 
 
 def search_roots(cwd: str, home: str) -> list[str]:

@@ -21,7 +21,7 @@ from inspect import ismethod
 from typing import Any
 
 from deepprompt.errors import CallError, SourceError
-from deepprompt.prompt import Pace, Part, Prompt
+from deepprompt.prompt import Prompt, read_part
 
 _STAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stage.py")
 _NAMED = re.compile(r"(?P<module>[\w.]+|.+\.py):(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
@@ -253,5 +253,5 @@ def _value(made: Mapping[str, Any]) -> object:
     kind, value = next(iter(made.items()))
     if kind != "prompt":
         return value
-    parts = tuple(Part(name, text, Pace(pace), origin) for name, text, pace, origin in value["parts"])
+    parts = tuple(read_part(row) for row in value["parts"])
     return Prompt(parts, tuple(value["tools"]), (), value["fixed_order"], tuple(value["messages"]))

@@ -7,7 +7,7 @@ import sys
 import time
 from dataclasses import dataclass, fields, replace
 
-from deepprompt.prompt import Note
+from deepprompt.prompt import CONTEXT_HEADINGS, Note
 from deepprompt.sources.files import path_text, shown_path
 from deepprompt.text.hygiene import escape_boundary, escape_roles, is_blank, one_line, scrub
 from deepprompt.text.secrets import redact
@@ -126,19 +126,19 @@ def _project_section(short: tuple[str, ...], notes: list[Note]) -> str:
     fields = (("cwd", cwd), ("date", date), ("os", system), ("shell", shell), ("branch", branch))
     found: list[Note] = []
     lines = [f"- {label}: {_field(value, label, found)}\n" for label, value in fields if value]
-    section = "\n## Project\n" + "".join(lines)
+    section = CONTEXT_HEADINGS["project"] + "".join(lines)
     return _kept(_known_projects, short, section, found, notes)
 
 
 def _status_section(text: str, notes: list[Note]) -> str:
     found: list[Note] = []
-    section = "\n## Git status\n" + _body(text, "(clean)\n", "git status", found)
+    section = CONTEXT_HEADINGS["git status"] + _body(text, "(clean)\n", "git status", found)
     return _kept(_known_statuses, text, section, found, notes)
 
 
 def _diff_section(text: str, notes: list[Note]) -> str:
     found: list[Note] = []
-    section = "\n## Git diff\n" + _body(text, "(no diff)\n", "git diff", found)
+    section = CONTEXT_HEADINGS["git diff"] + _body(text, "(no diff)\n", "git diff", found)
     return _kept(_known_diffs, text, section, found, notes)
 
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from deepprompt.errors import FileRefusedError, SkillError, SourceError
 from deepprompt.prompt import Note, sha256_hex
 from deepprompt.sources.files import (
-    from_system,
     path_text,
     read_below,
     reason_of,
@@ -24,7 +23,7 @@ from deepprompt.sources.files import (
     search_roots,
     shown_path,
 )
-from deepprompt.text.hygiene import decode, neutralise, one_line, scrub, trim
+from deepprompt.text.hygiene import decode, from_system, neutralise, one_line, scrub, trim
 from deepprompt.text.secrets import redact
 
 SCAN_FOLDERS = (".deepseek/skills", "skills", ".opencode/skills", ".claude/skills", ".agents/skills")

@@ -328,14 +328,15 @@ def _from_file(module: str, file: str) -> object:
 def _plain(value: Any) -> object:
     """Return a prompt of any kind as JSON has it."""
     # Who returns a Prompt has imported it: nobody else pays for that.
-    prompt_type = getattr(sys.modules.get("deepprompt.prompt"), "Prompt", ())
+    prompts: Any = sys.modules.get("deepprompt.prompt")
+    prompt_type = prompts.Prompt if prompts else ()
     for attribute in ("compose", "prompt", "body"):  # a builder, an assembled prompt, a request
         if not isinstance(value, str | Mapping) and not isinstance(value, prompt_type) and hasattr(value, attribute):
             inner = getattr(value, attribute)
             value = inner() if callable(inner) else inner
     if isinstance(value, prompt_type):
         prompt: Any = value
-        parts = [[part.name, part.text, int(part.pace), part.origin] for part in prompt.parts]
+        parts = [prompts.write_part(part) for part in prompt.parts]
         whole = {"parts": parts, "tools": list(prompt.tools), "messages": list(prompt.messages)}
         return {"prompt": whole | {"fixed_order": prompt.fixed_order}}
     if isinstance(value, bytes):

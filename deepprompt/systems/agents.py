@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from deepprompt.arguments import expect, expect_each, expect_texts
-from deepprompt.catalog import Catalog, bundled, did_you_mean
+from deepprompt.catalog import Catalog, bundled
 from deepprompt.errors import SkillError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Part, Prompt
 from deepprompt.sources.skills import SkillStore
@@ -14,6 +14,7 @@ from deepprompt.systems.overrides import Overrides
 from deepprompt.systems.preset import PromptAssemblyConfig, environment_part
 from deepprompt.systems.variables import interpolate, variables_of
 from deepprompt.text.hygiene import escape_roles, escape_tags, scrub
+from deepprompt.text.suggest import did_you_mean
 
 _FAMILY, _VERSION = "claude_code", "2.1.37"
 _REMINDER_TAG = "system-reminder"

@@ -10,7 +10,19 @@ from collections.abc import Iterable, Mapping
 
 from deepprompt.catalog import bundled
 from deepprompt.errors import DeepPromptError, SourceError
-from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt, hold_to_order, parts_of
+from deepprompt.prompt import (
+    BOUNDARY_PART,
+    CONTEXT_HEADINGS,
+    DYNAMIC_CONTEXT_BOUNDARY,
+    INSTRUCTIONS_HEADING,
+    SKILLS_HEADING,
+    Note,
+    Pace,
+    Part,
+    Prompt,
+    hold_to_order,
+    parts_of,
+)
 from deepprompt.sources.project import ProjectContext, refuse_project, render_sections
 from deepprompt.text.hygiene import escape_boundary, escape_roles, is_blank, one_line, scrub
 
@@ -22,8 +34,6 @@ if TYPE_CHECKING:
     from deepprompt.sources.instructions import InstructionFile
 
     _T = TypeVar("_T")
-
-DYNAMIC_CONTEXT_BOUNDARY = "\n=== DYNAMIC CONTEXT (per-turn, do not cache) ===\n"
 
 BASE_V1 = "base@1.0.0"
 
@@ -143,8 +153,8 @@ class SystemPromptBuilder:
         parts = self._parts
         if self.project is not None:
             texts = render_sections(self.project, notes)
-            names = ("project", "git status", "git diff")
-            parts += tuple(Part(name, text, Pace.TURN, "project") for name, text in zip(names, texts, strict=True))
+            named = zip(CONTEXT_HEADINGS, texts, strict=True)
+            parts += tuple(Part(name, text, Pace.TURN, "project") for name, text in named)
         definitions = _each(tools, "keys", "SystemPromptBuilder.compose: tools", _TOOLS)
         return Prompt(parts, tuple(definitions), notes=tuple(notes))
 
@@ -207,8 +217,7 @@ def _wrong(what: str, takes: str, given: object, where: str = "") -> DeepPromptE
 def _instruction_parts(files: list[InstructionFile], notes: list[Note]) -> list[Part]:
     if not files:
         return []
-    heading = "\n\n## Instruction Files (session-once)\n"
-    parts = [Part("instructions", heading, Pace.PROJECT, "deepprompt")]
+    parts = [Part("instructions", INSTRUCTIONS_HEADING, Pace.PROJECT, "deepprompt")]
     for file in files:
         path = _kept(one_line(file.path, "path", notes), "path", notes)
         content = _kept(file.content, path, notes)
@@ -225,4 +234,4 @@ def _skill_parts(directory: str, notes: list[Note]) -> list[Part]:
         return []
     (help_line,) = bundled().parts(BASE_V1, condition="skills")
     lines = _kept(directory, "skills", notes).rstrip("\n")
-    return [Part("skills", f"\n\n## Skills\n{help_line.text}{lines}\n", Pace.PROJECT, "skills")]
+    return [Part("skills", f"{SKILLS_HEADING}{help_line.text}{lines}\n", Pace.PROJECT, "skills")]

@@ -7,10 +7,11 @@ its name and the SHA-256 of the bundled text that it was written against.
 from __future__ import annotations
 
 from deepprompt.arguments import expect
-from deepprompt.catalog import SUFFIX, Catalog, did_you_mean
+from deepprompt.catalog import SUFFIX, Catalog
 from deepprompt.errors import UnknownPartError
 from deepprompt.prompt import Note, sha256_hex
 from deepprompt.text.hygiene import unify_line_ends
+from deepprompt.text.suggest import did_you_mean
 
 TABLE = "overrides.table"
 

@@ -17,10 +17,10 @@ from os import PathLike, fspath
 from deepprompt.arguments import expect, expect_each, expect_texts
 from deepprompt.catalog import Catalog, Row, bundled
 from deepprompt.errors import AssetError, BudgetError, UnknownPartError
-from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
+from deepprompt.prompt import BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Note, Pace, Part, Prompt
 from deepprompt.sources.files import path_text
 from deepprompt.sources.project import ProjectContext
-from deepprompt.systems.builder import DYNAMIC_CONTEXT_BOUNDARY, SystemPromptBuilder
+from deepprompt.systems.builder import SystemPromptBuilder
 from deepprompt.systems.overrides import Overrides
 from deepprompt.systems.toolset import Toolset
 from deepprompt.systems.variables import interpolate, variables_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -11,6 +10,7 @@ from deepprompt.arguments import expect_each
 from deepprompt.catalog import bundled
 from deepprompt.prompt import Note
 from deepprompt.systems.overrides import Overrides
+from deepprompt.text.suggest import nearest
 
 _FAMILY, _VERSION = "claude_code", "2.1.37"
 
@@ -61,10 +61,8 @@ class Toolset:
         return bundled().text(_FAMILY, _VERSION, f"tools/{tool}")
 
     def _note_near_miss(self, name: str) -> None:
-        folded = {known.casefold(): known for known in known_tools()}
-        near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
-        if near:
-            detail = f"taken for a tool of your own, which has no bundled text; did you mean {folded[near[0]]!r}?"
+        if near := nearest(name, known_tools()):
+            detail = f"taken for a tool of your own, which has no bundled text; did you mean {near[0]!r}?"
             self.notes.append(Note("kept", f"tool {name}", detail))
 
 

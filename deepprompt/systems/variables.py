@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from deepprompt.catalog import did_you_mean
 from deepprompt.errors import VariableError
 from deepprompt.prompt import Note
 from deepprompt.text.hygiene import one_line
+from deepprompt.text.suggest import did_you_mean
 
 _VARIABLE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
-from deepprompt.prompt import Note
+from deepprompt.prompt import BOUNDARY_TITLE, Note
 from deepprompt.text.characters import (
     ALPHABETS,
     ASCII_BLANK,
@@ -77,6 +77,15 @@ def to_text(data: bytes, source: str, notes: list[Note], *, complete: bool = Tru
         count = text.count("\ufffd") - data.count("\ufffd".encode())
         notes.append(Note("replaced", source, "bytes that are not UTF-8, by U+FFFD", offset, count))
         return text
+
+
+def from_system(text: str, source: str, notes: list[Note]) -> str:
+    """Return text that the operating system gave, an argument or a name, as UTF-8 whatever the locale is."""
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # it came from somewhere else
+        return scrub(text, source, notes)
+    return to_text(data, source, notes)
 
 
 def unify_line_ends(text: str) -> str:
@@ -251,7 +260,7 @@ def _boundary_pattern(is_ascii: bool) -> re.Pattern[str]:
     # characters between them; no newlines are needed around it. A backslash before it has neutralised it already.
     # Possessive gaps, as in _tag_pattern.
     gap = f"[{ASCII_HIDDEN} \t]*+" if is_ascii else f"[{HIDDEN} \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]*+"
-    return re.compile(rf"(?<!\\)(={gap}){{3}}{gap.join('DYNAMICCONTEXT')}", re.IGNORECASE)
+    return re.compile(rf"(?<!\\)(={gap}){{3}}{gap.join(BOUNDARY_TITLE.replace(' ', ''))}", re.IGNORECASE)
 
 
 @cache

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
-from deepprompt.sources.files import from_system, path_text, shown_path
+from deepprompt.sources.files import path_text, shown_path
 from deepprompt.sources.git.process import run_side_by_side, signals_wait
 from deepprompt.sources.git.repository import Repository, find_repository, private_git_dir, read_state
 from deepprompt.sources.project import remember_git
-from deepprompt.text.hygiene import decode, neutralise, one_line, shorten
+from deepprompt.text.hygiene import decode, from_system, neutralise, one_line, shorten
 from deepprompt.text.secrets import redact
 
 STATUS_LIMIT = 4_000

@@ -1,0 +1,16 @@
+"""Text that somebody else wrote, made safe to print."""
+
+from __future__ import annotations
+
+from deepprompt.text.hygiene import from_system, one_line, reveal
+from deepprompt.text.secrets import redact
+
+
+def display(text: str) -> str:
+    """Return a text as one line that a terminal can print.
+
+    Keys are redacted, hidden and control characters are written as `⟨U+XXXX⟩`, line breaks and tabs become blanks,
+    and what cannot be encoded as UTF-8 becomes U+FFFD.
+    """
+    # Keys first: a private key is recognised by its line breaks.
+    return one_line(reveal(redact(from_system(text, "", []), "", []), "", []), "", []).replace("\t", " ")
