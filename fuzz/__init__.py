@@ -1,4 +1,4 @@
-"""The properties of `tests/hostile/properties.py` under atheris: `python -m fuzz.fuzz_text -runs=20000`.
+"""The properties of `tests/support/hostile/properties.py` under atheris: `python -m fuzz.fuzz_text -runs=20000`.
 
 Optional: `pip install -e '.[fuzz,test]'`. Options are libFuzzer's. What is found is kept in
 `tests/hostile/test_properties.py`, where it runs with every other test.
@@ -13,15 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def fuzz(*names: str) -> None:
     """Let atheris look for input that breaks one of these properties; the first byte says which one is tried."""
     atheris: Any = importlib.import_module("atheris")
-    sys.path.insert(0, str(TESTS))
+    sys.path.insert(0, str(ROOT))
     with atheris.instrument_imports(include=["deepprompt"]):
-        properties: Any = importlib.import_module("hostile.properties")
+        properties: Any = importlib.import_module("tests.support.hostile.properties")
     checks: list[Callable[[bytes], None]] = [getattr(properties, name) for name in names]
 
     def check(data: bytes) -> None:

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-from browser import launched  # noqa: E402
+sys.path.insert(0, str(ROOT))
 
 from benchmarks.coding_session import coding_session  # noqa: E402
 from deepprompt import InstructionFile, ProjectContext, SystemPromptBuilder, build_request  # noqa: E402
 from deepprompt.cli import main  # noqa: E402
+from tests.support.browser import launched  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 WIDTHS = (1280, 400)

@@ -1,4 +1,4 @@
-"""Write tests/data/token_counts.json: how many tokens the reference tokenizers count in tests/token_corpus.py.
+"""Write tests/data/token_counts.json: how many tokens the reference tokenizers count in tests/support/token_corpus.py.
 
 They are OpenAI's tiktoken, its vocabularies in the folder that TIKTOKEN_CACHE_DIR names, and Hugging Face's tokenizers
 with DeepSeek's own tokenizer.json, of which added tokens are left out: what looks like a special token in a prompt is
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT))
 
 
 def main(tokenizer_json: str) -> None:
     """Count every text with every reference, and write the counts."""
-    texts: dict[str, str] = import_module("token_corpus").TEXTS
+    texts: dict[str, str] = import_module("tests.support.token_corpus").TEXTS
     tiktoken: Any = import_module("tiktoken")
     plain = json.loads(Path(tokenizer_json).read_text("utf-8")) | {"added_tokens": []}
     deepseek: Any = import_module("tokenizers").Tokenizer.from_str(json.dumps(plain))

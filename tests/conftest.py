@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import NEEDED, launched, missing
 from hypothesis import settings
-from repositories import make_repository, processes_with
 from syrupy.assertion import SnapshotAssertion
 from syrupy.location import PyTestLocation
 
 from deepprompt.testing.prompt_file import PromptFile
+from tests.support.browser import NEEDED, launched, missing
+from tests.support.paths import TESTS
+from tests.support.repositories import make_repository, processes_with
 
 # Our own plugin not by its entry point (see pyproject.toml), but here, where coverage has begun to measure.
 pytest_plugins = ["pytester", "deepprompt.testing"]
@@ -35,13 +36,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
 class OwnFile(PromptFile):
-    """Stores a prompt at `tests/snapshots/<test module>/<test>.txt`."""
+    """Stores a prompt at `tests/snapshots/<room>/<test module>/<test>.txt`."""
 
     @classmethod
     def dirname(cls, *, test_location: PyTestLocation) -> str:
         """Return the folder of a test module's snapshots."""
-        module = Path(test_location.filepath)
-        return str(module.parent / "snapshots" / module.stem)
+        module = Path(test_location.filepath).relative_to(TESTS)
+        return str(TESTS / "snapshots" / module.parent / module.stem)
 
 
 @pytest.fixture

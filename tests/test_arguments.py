@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from layout import lay_out
 
 import deepprompt
 from deepprompt.arguments import expect_each, wrong
@@ -28,6 +27,7 @@ from deepprompt.errors import (
     VariableError,
 )
 from deepprompt.prompt import Note
+from tests.support.layout import lay_out
 
 api: Any = deepprompt  # of which a type checker would say the same
 

@@ -13,7 +13,6 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from layout import lay_out
 
 import deepprompt
 from deepprompt.catalog import (
@@ -29,6 +28,7 @@ from deepprompt.catalog import (
 )
 from deepprompt.errors import AssetError, UnknownPartError
 from deepprompt.prompt import Pace, Part
+from tests.support.layout import lay_out
 
 PACKAGE = Path(deepprompt.__file__).parent
 ASSETS = PACKAGE / "assets"

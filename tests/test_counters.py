@@ -7,20 +7,18 @@ import sys
 import time
 from importlib.util import find_spec
 from itertools import accumulate
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from token_corpus import TEXTS
 
 from deepprompt import calibrate, count_tokens, counter_for, counters, estimate_tokens
 from deepprompt.counters import ESTIMATE, ByBytes, ByVocabulary, vocabulary_of
 from deepprompt.errors import UsageError
+from tests.support.paths import DATA
+from tests.support.token_corpus import TEXTS
 
-COUNTS: dict[str, dict[str, int]] = json.loads(
-    (Path(__file__).parent / "data" / "token_counts.json").read_text("utf-8")
-)
+COUNTS: dict[str, dict[str, int]] = json.loads((DATA / "token_counts.json").read_text("utf-8"))
 MODELS = {"cl100k_base": "gpt-4-turbo", "o200k_base": "gpt-5.6", "deepseek_v3": "deepseek-chat"}
 
 exactly = pytest.mark.skipif(find_spec("splintr") is None, reason="needs deepprompt[tokens]")

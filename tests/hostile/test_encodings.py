@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from layout import lay_out
 
 from deepprompt import (
     AgentConfig,
@@ -53,8 +52,9 @@ from deepprompt import (
     tiered_system_prompt,
 )
 from deepprompt.prompt import Pace, Part
-from hostile.doors import gathered, reported, run
-from hostile.properties import TARGETS, assert_neutral, boundaries
+from tests.support.hostile.doors import gathered, reported, run
+from tests.support.hostile.properties import TARGETS, assert_neutral, boundaries
+from tests.support.layout import lay_out
 
 SKILL = "skills/x/SKILL.md"
 NOT_UTF8 = "bytes that are not UTF-8, by U+FFFD"

@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from layout import lay_out
-from repositories import make_repository
 
 from deepprompt import (
     AuditError,
@@ -42,7 +40,9 @@ from deepprompt.prompt import sha256_hex
 from deepprompt.sources.claude_md import read_claude_md
 from deepprompt.sources.git import process as process_module
 from deepprompt.sources.git import snapshot as git_module
-from hostile.properties import assert_neutral, assert_sound
+from tests.support.hostile.properties import assert_neutral, assert_sound
+from tests.support.layout import lay_out
+from tests.support.repositories import make_repository
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and descriptors")
 

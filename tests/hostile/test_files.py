@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from layout import lay_out
 
 from deepprompt import (
     AssetError,
@@ -33,8 +32,9 @@ from deepprompt.sources import skills as skills_module
 from deepprompt.sources.claude_md import read_claude_md
 from deepprompt.sources.instructions import FILE_LIMIT, WHITELIST
 from deepprompt.text.hygiene import TRUNCATION_MARKER
-from hostile.doors import SECRET, gathered, reported, run, unprivileged, within
-from hostile.properties import SCRATCH, assert_neutral, assert_sound
+from tests.support.hostile.doors import SECRET, gathered, reported, run, unprivileged, within
+from tests.support.hostile.properties import SCRATCH, assert_neutral, assert_sound
+from tests.support.layout import lay_out
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links, FIFOs and sockets")
 

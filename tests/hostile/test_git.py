@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from repositories import make_repository
 
 from deepprompt import DYNAMIC_CONTEXT_BOUNDARY, read_git
 from deepprompt.sources.git import snapshot as git_module
 from deepprompt.sources.git.snapshot import DIFF_LIMIT, MOST_REASON, MOST_SUBJECT, STATUS_LIMIT, GitSnapshot
 from deepprompt.text.hygiene import TRUNCATION_MARKER
-from hostile import places, programs, test_process, waits, words
-from hostile.scene import CASES, MACHINE, OVER, Entry, Scene, Tally, Trap, build, peak_memory, state
+from tests.hostile import test_process
+from tests.support.hostile import places, programs, waits, words
+from tests.support.hostile.scene import CASES, MACHINE, OVER, Entry, Scene, Tally, Trap, build, peak_memory, state
+from tests.support.repositories import make_repository
 
 __all__ = ["CASES"]  # all that were entered by the modules with the cases
 

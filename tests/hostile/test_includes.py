@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from layout import lay_out
 
 from deepprompt import (
     IncludeNotFoundError,
@@ -17,7 +16,8 @@ from deepprompt import (
     UnresolvedTokenError,
     load_instruction_files,
 )
-from hostile.doors import SECRET, gathered, run, within
+from tests.support.hostile.doors import SECRET, gathered, run, within
+from tests.support.layout import lay_out
 
 OUTSIDE = "a path is relative and stays below the root"
 

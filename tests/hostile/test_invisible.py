@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from layout import lay_out
-from repositories import git, make_repository
 
 from deepprompt import (
     McpServer,
@@ -19,8 +17,10 @@ from deepprompt import (
     load_skills,
     read_git,
 )
-from hostile.doors import gathered, reported
-from hostile.properties import assert_neutral, hidden
+from tests.support.hostile.doors import gathered, reported
+from tests.support.hostile.properties import assert_neutral, hidden
+from tests.support.layout import lay_out
+from tests.support.repositories import git, make_repository
 
 SKILL = "skills/x/SKILL.md"
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from layout import lay_out
 
 from deepprompt import (
     DYNAMIC_CONTEXT_BOUNDARY,
@@ -46,7 +45,8 @@ from deepprompt.text.hygiene import (
     unify_line_ends,
 )
 from deepprompt.text.secrets import redact
-from hostile.properties import TARGETS
+from tests.support.hostile.properties import TARGETS
+from tests.support.layout import lay_out
 
 MOST = 2.6**2
 ENOUGH = 0.004  # seconds, for a time that can be compared

@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 import pytest
-from repositories import ENVIRONMENT, git, make_repository, processes_with, write
+
+from tests.support.repositories import ENVIRONMENT, git, make_repository, processes_with, write
 
 TURNS = int(os.environ.get("DEEPPROMPT_LOAD", "60"))
 WARM = 20  # turns until everything is loaded that will be

@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from layout import lay_out
-from repositories import commit, git, make_repository
 
 from deepprompt import AssembledPrompt, AuditLog, DeepPromptError, PromptAssembler, SkillError, load_skills, read_log
 from deepprompt.errors import AuditError
 from deepprompt.prompt import sha256_hex
 from deepprompt.systems.audit import prompts_folder, record_of
-from hostile.doors import gathered, reported, run
+from tests.support.hostile.doors import gathered, reported, run
+from tests.support.layout import lay_out
+from tests.support.repositories import commit, git, make_repository
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and modes")
 

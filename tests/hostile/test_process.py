@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from repositories import ENVIRONMENT, git, make_repository, processes_with, write
 
 from deepprompt import read_git
 from deepprompt.sources.git import snapshot as git_module
 from deepprompt.sources.git.process import run_side_by_side
 from deepprompt.sources.git.snapshot import GitSnapshot
-from hostile.scene import DIFF, FAILED, MACHINE, OVER, change, peak_memory
+from tests.support.hostile.scene import DIFF, FAILED, MACHINE, OVER, change, peak_memory
+from tests.support.repositories import ENVIRONMENT, git, make_repository, processes_with, write
 
 DEADLINE = 0.5
 TURNS = min(500, int(os.environ.get("DEEPPROMPT_LOAD", "60")))

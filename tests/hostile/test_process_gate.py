@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from repositories import ENVIRONMENT, make_repository, write
 
 from deepprompt import read_git
 from deepprompt.sources.git import snapshot as git_module
-from hostile.programs import promised, sign, with_a_part
-from hostile.scene import DIFF, Scene
+from tests.support.hostile.programs import promised, sign, with_a_part
+from tests.support.hostile.scene import DIFF, Scene
+from tests.support.repositories import ENVIRONMENT, make_repository, write
 
 CALLS = (
     "execve,execveat,%network,openat2,open,openat,creat,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,"

@@ -16,8 +16,6 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from layout import lay_out
-from repositories import contents, git, make_repository
 
 from deepprompt import (
     DYNAMIC_CONTEXT_BOUNDARY,
@@ -30,8 +28,8 @@ from deepprompt import (
     load_claude_md,
     load_skills,
 )
-from hostile.doors import COMMAND, gathered
-from hostile.properties import (
+from tests.support.hostile.doors import COMMAND, gathered
+from tests.support.hostile.properties import (
     PIECES,
     check_builder,
     check_conversation,
@@ -41,6 +39,8 @@ from hostile.properties import (
     check_template,
     check_text,
 )
+from tests.support.layout import lay_out
+from tests.support.repositories import contents, git, make_repository
 
 LAW = settings(deadline=None, max_examples=120, database=None)
 

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from layout import lay_out
-from repositories import git, make_repository
 
 from deepprompt import (
     DYNAMIC_CONTEXT_BOUNDARY,
@@ -41,8 +39,10 @@ from deepprompt import (
     read_git,
 )
 from deepprompt.systems.tagged import TAGS
-from hostile.doors import gathered, reported, within
-from hostile.properties import assert_neutral, boundaries
+from tests.support.hostile.doors import gathered, reported, within
+from tests.support.hostile.properties import assert_neutral, boundaries
+from tests.support.layout import lay_out
+from tests.support.repositories import git, make_repository
 
 SKILL = "skills/x/SKILL.md"
 MARK = DYNAMIC_CONTEXT_BOUNDARY.strip("\n")

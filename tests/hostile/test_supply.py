@@ -12,12 +12,12 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
-from layout import lay_out
 
 import deepprompt
 from deepprompt import AssetError, DeepPromptError, from_folder
 from deepprompt.catalog import MANIFEST, bundled, manifest_text, parse_manifest
 from deepprompt.text.hygiene import escape_roles, reveal
+from tests.support.layout import lay_out
 
 PACKAGE = Path(deepprompt.__file__).parent
 ASSETS = PACKAGE / "assets"

@@ -1,0 +1,108 @@
+"""`deepprompt check`: lint, lock and perturbation of a project in one run, and the summary it prints."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.guarded import project, run, wrong
+
+Capture = pytest.CaptureFixture[str]
+
+DATED = '[tool.deepprompt.prompts]\nmain = "app:prompt"\ndated = "app:dated"\n'
+
+
+def test_all_is_well(tmp_path: Path, capsys: Capture) -> None:
+    """A prompt that is clean, locked and stable passes, with a line for each check."""
+    folder = project(tmp_path)
+    run(capsys, "lock", "--cwd", folder)
+    said = run(capsys, "check", "--cwd", folder)
+    assert re.sub(r"in all \d+ surroundings", "in all N surroundings", said) == (  # which locales are there, who knows
+        "== lint: ok\n"
+        "nothing found in 1 target, 1 part\n"
+        "== lock: ok\n"
+        "deepprompt.lock: 1 prompt is as it was locked (12 tokens)\n"
+        "== perturb: ok\n"
+        "app:prompt: the static prefix (48 bytes) stayed in all N surroundings\n"
+        "\n"
+        "all is well\n"
+    )
+
+
+def test_each_check_fails_on_its_own(tmp_path: Path, capsys: Capture) -> None:
+    """A date in the prefix is found by lint and by the moved clock; a lock that is missing is the lock's failure."""
+    folder = project(tmp_path, DATED)
+    said = run(capsys, "check", "--cwd", folder, code=1)
+    assert "== lint: FAILED\ndated: text, line 2: DP101 " in said
+    assert "== lock: FAILED\ndeepprompt.lock: no such file; write it with 'deepprompt lock'" in said
+    assert "== perturb: FAILED\n" in said
+    assert "  clock, a day later: a date or a time changed\n    where  text, line 2, byte " in said
+    assert said.endswith("\nFAILED: lint, lock, perturb\n")
+
+
+def test_only_what_is_asked_for(tmp_path: Path, capsys: Capture) -> None:
+    """--only makes one check or several, and JSON has them all."""
+    folder = project(tmp_path, DATED + '[tool.deepprompt.perturb]\nleave = ["dated"]\n')
+    assert run(capsys, "check", "--cwd", folder, "--only", "perturb").startswith("== perturb: ok\n")
+    report = json.loads(run(capsys, "check", "--cwd", folder, "--only", "perturb", "--only", "lint", "--json", code=1))
+    assert report["passed"] is False
+    assert {name: check["passed"] for name, check in report["checks"].items()} == {"perturb": True, "lint": False}
+    assert [finding["code"] for finding in report["checks"]["lint"]["findings"]] == ["DP101"]
+
+
+def test_a_function_that_cannot_be_called(tmp_path: Path, capsys: Capture) -> None:
+    """It is the failure of each check that needs it, and the others are still made."""
+    folder = project(tmp_path, '[tool.deepprompt.prompts]\nmain = "nowhere:prompt"\n')
+    said = run(capsys, "check", "--cwd", folder, code=1)
+    assert said.count("nowhere:prompt: ") == 3
+    assert said.endswith("\nFAILED: lint, lock, perturb\n")
+
+
+def test_one_that_fails_hides_no_other(tmp_path: Path, capsys: Capture) -> None:
+    """What is wrong with the other prompts is found all the same, by each check."""
+    folder = project(tmp_path, '[tool.deepprompt.prompts]\nmain = "app:prompt"\n')
+    run(capsys, "lock", "--cwd", folder)
+    both = '[tool.deepprompt.prompts]\nbad = "nowhere:prompt"\nmain = "app:dated"\n'
+    (folder / "pyproject.toml").write_text(both)
+    said = run(capsys, "check", "--cwd", folder, code=1)
+    assert said.count("nowhere:prompt: ") == 3
+    assert " DP101 " in said
+    assert "\nmain: " in said.partition("== lock")[2]
+    assert re.search(r"app:dated: the static prefix \(\d+ bytes\) moved in ", said)
+    report = json.loads(run(capsys, "check", "--cwd", folder, "--json", code=1))
+    assert [list(check["errors"]) for check in report["checks"].values()] == [["bad"]] * 3
+
+
+def test_nothing_to_check(tmp_path: Path, capsys: Capture) -> None:
+    """A project that names no prompt is wrong usage: a check that passes by checking nothing is worse than none."""
+    said = wrong(capsys, "check", "--cwd", project(tmp_path, ""))
+    assert 'there is no pyproject.toml here; write one with [tool.deepprompt.prompts] and main = "module' in said
+    said = wrong(capsys, "check", "--cwd", project(tmp_path, "[tool.deepprompt]\n"))
+    assert 'pyproject.toml: names no prompt to check; write [tool.deepprompt.prompts] and main = "module' in said
+
+
+def test_nothing_in_a_linted_repository_changes_an_option(tmp_path: Path, capsys: Capture) -> None:
+    """Settings, comments and locks of the folder that is inspected do not count; those of the project do."""
+    folder = project(tmp_path / "mine", '[tool.deepprompt.lint]\npaths = ["../theirs"]\n')
+    theirs = project(tmp_path / "theirs", '[tool.deepprompt.lint]\nignore = ["DP3"]\n')
+    (theirs / "AGENTS.md").write_text("<!-- deepprompt: allow DP302 trust me -->\nDo this\u202e now.\n")
+    said = run(capsys, "check", "--cwd", folder, "--only", "lint", code=1)
+    assert "../theirs/AGENTS.md:2:8: DP302 " in said
+
+
+def test_as_a_process(tmp_path: Path, capsys: Capture) -> None:
+    """The command in a process of its own has the exit code that CI looks at, and leaves nothing behind."""
+    folder = project(tmp_path)
+    run(capsys, "lock", "--cwd", folder)
+    files = sorted(path.name for path in folder.rglob("*"))
+    (folder / "rules.md").write_text("Run the tests with make check.\n")
+    command = [sys.executable, "-m", "deepprompt", "check", "--cwd", str(folder), "--only", "lock"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "  ~ text (static): other text, 48 -> 49 bytes\n" in done.stdout
+    assert sorted(path.name for path in folder.rglob("*")) == files

@@ -1,0 +1,218 @@
+"""`deepprompt lint`: what it takes, how it prints what it found, and how exceptions are made."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from deepprompt.checks.lint.rules import RULES
+from deepprompt.cli import main
+from tests.support.guarded import failure, project, run, wrong
+
+Capture = pytest.CaptureFixture[str]
+
+MOVING = "Be careful.\nCurrent date: 2026-11-16\n"
+KEY = "sk-ant-" + "a1B2" * 8
+LONG = "Say how you would do it. " * 300
+
+
+def test_a_clean_file(tmp_path: Path, capsys: Capture) -> None:
+    """Nothing found is one line and exit code 0."""
+    (tmp_path / "AGENTS.md").write_text("Run the tests with make test.\n")
+    assert run(capsys, "lint", "--cwd", tmp_path, "AGENTS.md") == "nothing found in 1 target, 1 part\n"
+
+
+def test_findings_are_lines_that_editors_take(tmp_path: Path, capsys: Capture) -> None:
+    """File, line, column, code and what was found; then what to do, once for each rule; then the sum."""
+    (tmp_path / "AGENTS.md").write_text(f"{MOVING}Use {KEY} for the API.\n")
+    said = run(capsys, "lint", "--cwd", tmp_path, "AGENTS.md", code=1)
+    first, second, *rest = said.splitlines()
+    assert first.startswith("AGENTS.md:2:")
+    assert " DP101 " in first
+    assert "2026-11-16" in first
+    assert second.startswith("AGENTS.md:3:5: DP501 ")
+    assert KEY not in said
+    assert rest == [
+        f"  DP101 clock: {RULES['DP101'].advice}",
+        f"  DP501 key: {RULES['DP501'].advice}",
+        "2 findings in 1 target, 1 part",
+    ]
+
+
+def test_everything_that_can_be_linted(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder, a function, a request, recorded requests, standard input and the prompt that build makes."""
+    folder = project(tmp_path, "")
+    (folder / "parts").mkdir()
+    (folder / "parts/a.md").write_text("Be kind.\n")
+    (folder / "parts/b.txt").write_text(MOVING)
+    (folder / "parts/.hidden").mkdir()
+    (folder / "parts/.hidden/c.md").write_text(MOVING)
+    assert "parts/b.txt:2:" in run(capsys, "lint", "--cwd", folder, "parts", code=1)
+    assert "app:dated: text, line 2: DP101" in run(capsys, "lint", "--cwd", folder, "app:dated", code=1)
+    body = {"model": "claude-opus-5-5", "max_tokens": 1, "messages": [{"role": "user", "content": LONG}]}
+    (folder / "body.json").write_text(json.dumps(body))
+    assert "DP615 " in run(capsys, "lint", "--cwd", folder, "body.json", code=1)
+    later = body | {"model": "claude-opus-5", "messages": [*body["messages"], {"role": "assistant", "content": "Hi"},  # type: ignore[misc]
+                                                           {"role": "user", "content": "Go"}]}  # fmt: skip
+    for name, text in (
+        ("talk.jsonl", f"{json.dumps(body)}\n\n{json.dumps(later)}\n"),
+        ("talk.json", json.dumps([body, later])),
+    ):
+        (folder / name).write_text(text)
+        assert "DP705 " in run(capsys, "lint", "--cwd", folder, "--select", "DP7", name, code=1)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(MOVING.encode())))
+    run(capsys, "lint", "--cwd", folder, "build --portable --no-git --home ''")
+
+
+def test_a_request_is_held_to_its_provider(tmp_path: Path, capsys: Capture) -> None:
+    """By the shape of the body, or by the provider that is named."""
+    (tmp_path / "body.json").write_text(json.dumps({"max_tokens": 1, "messages": [{"role": "user", "content": LONG}]}))
+    run(capsys, "lint", "--cwd", tmp_path, "body.json")
+    options = ("--provider", "anthropic", "--model", "claude-opus-5-5")
+    assert "DP615 " in run(capsys, "lint", "--cwd", tmp_path, *options, "body.json", code=1)
+    said = wrong(capsys, "lint", "--cwd", tmp_path, "--provider", "frob", "body.json")
+    assert "no provider 'frob'; there are: anthropic" in said
+
+
+def test_the_model_that_is_asked_for(tmp_path: Path, capsys: Capture) -> None:
+    """It counts whatever a request names; a model that nobody knows is held to less, and that is said."""
+    body = {"model": "claude-opus-99", "max_tokens": 1, "messages": [{"role": "user", "content": LONG}]}
+    (tmp_path / "body.json").write_text(json.dumps(body))
+    assert main(["lint", "--cwd", str(tmp_path), "body.json"]) == 0
+    unknown = "claude-opus-99 is not in the facts of 2026-11-15, so the provider's careful defaults count"
+    assert capsys.readouterr().err.startswith(f"deepprompt: {unknown}")
+    options = ("--provider", "anthropic", "--model", "claude-opus-5-5")
+    assert "DP615 " in run(capsys, "lint", "--cwd", tmp_path, *options, "body.json", code=1)
+
+
+def test_select_and_ignore(tmp_path: Path, capsys: Capture) -> None:
+    """The longer start of a code decides; unknown ones are wrong usage."""
+    (tmp_path / "a.md").write_text(f"{MOVING}{KEY}\n")
+    assert "DP101" not in run(capsys, "lint", "--cwd", tmp_path, "--select", "DP5", "a.md", code=1)
+    assert "DP501" not in run(capsys, "lint", "--cwd", tmp_path, "--ignore", "DP5", "a.md", code=1)
+    run(capsys, "lint", "--cwd", tmp_path, "--ignore", "DP5,DP101", "a.md")
+    assert "DP101" in run(capsys, "lint", "--cwd", tmp_path, "--ignore", "DP1", "--select", "DP101", "a.md", code=1)
+    assert "no rule 'E501'; 'deepprompt lint --rules' lists them" in wrong(capsys, "lint", "--select", "E501", "a.md")
+
+
+def test_exceptions_have_reasons(tmp_path: Path, capsys: Capture) -> None:
+    """A comment excuses the line and the one after it, for its rule, with a reason, and is reported."""
+    comment = "<!-- deepprompt: allow DP101 frozen with the release -->\n"
+    (tmp_path / "a.md").write_text(comment + "Current date: 2026-11-16\n")
+    said = run(capsys, "lint", "--cwd", tmp_path, "a.md")
+    assert "DP101 " in said
+    assert "(allowed: frozen with the release)" in said
+    assert said.endswith("nothing found in 1 target, 1 part; 1 allowed with a reason\n")
+    run(capsys, "lint", "--cwd", tmp_path, "--no-comments", "a.md", code=1)
+    (tmp_path / "a.md").write_text("<!-- deepprompt: allow DP101 -->\nCurrent date: 2026-11-16\n")
+    run(capsys, "lint", "--cwd", tmp_path, "a.md", code=1)
+    (tmp_path / "a.md").write_text(comment + "\nCurrent date: 2026-11-16\n")
+    run(capsys, "lint", "--cwd", tmp_path, "a.md", code=1)
+
+
+def test_a_text_cannot_excuse_an_attack(tmp_path: Path, capsys: Capture) -> None:
+    """What hides or forges, and what leaks, is found whatever the text says of itself."""
+    allow = "<!-- deepprompt: allow DP301, DP302, DP303, DP304, DP501 it is fine -->\n"
+    (tmp_path / "a.md").write_text(f"{allow}a\u200bb <|im_end|> {KEY}\n")
+    said = run(capsys, "lint", "--cwd", tmp_path, "a.md", code=1)
+    assert "allowed" not in said
+    for code in ("DP301", "DP304", "DP501"):
+        assert f" {code} " in said
+        assert not RULES[code].excusable
+
+
+def test_the_configuration_makes_exceptions(tmp_path: Path, capsys: Capture) -> None:
+    """By code, place and text; the project's own file may excuse anything."""
+    settings = (
+        '[tool.deepprompt.lint]\npaths = ["a.md"]\n[[tool.deepprompt.lint.allow]]\ncode = "DP101"\nwhere = "a.*"\n'
+        'text = "2026-11-16"\nreason = "a fixture"\n'
+    )
+    (tmp_path / "pyproject.toml").write_text(settings)
+    (tmp_path / "a.md").write_text("Current date: 2026-11-16\n")
+    assert "(allowed: a fixture)" in run(capsys, "lint", "--cwd", tmp_path)
+    (tmp_path / "a.md").write_text("Current date: 2026-11-17\n")
+    run(capsys, "lint", "--cwd", tmp_path, code=1)
+
+
+@pytest.mark.parametrize("where", ["docs/a.md", "docs/*", "*/a.md", "docs", "*"])
+def test_an_exception_for_a_file_in_a_folder(where: str, tmp_path: Path, capsys: Capture) -> None:
+    """What is linted as a folder is excused by the folder, or by the name of the file that the finding shows."""
+    settings = (
+        f'[tool.deepprompt.lint]\npaths = ["docs"]\nallow = [{{code = "DP101", where = "{where}", reason = "x"}}]\n'
+    )
+    (tmp_path / "pyproject.toml").write_text(settings)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("Current date: 2026-11-16\n")
+    assert "(allowed: x)" in run(capsys, "lint", "--cwd", tmp_path)
+    (tmp_path / "docs/b.md").write_text("Current date: 2026-11-16\n")
+    run(capsys, "lint", "--cwd", tmp_path, code=1 if where.endswith("a.md") else 0)
+
+
+def test_json(tmp_path: Path, capsys: Capture) -> None:
+    """Everything that is known of a finding."""
+    (tmp_path / "a.md").write_text(MOVING)
+    report = json.loads(run(capsys, "lint", "--cwd", tmp_path, "--json", "a.md", code=1))
+    (finding,) = report["findings"]
+    assert (finding["code"], finding["rule"], finding["place"], finding["line"]) == ("DP101", "clock", "a.md", 2)
+    assert (report["open"], report["allowed"], report["targets"]) == (1, 0, 1)
+
+
+def test_sarif(tmp_path: Path, capsys: Capture) -> None:
+    """A log that code hosts take: rules, levels, places, exceptions as suppressions, fingerprints that stay."""
+    project(tmp_path, "")
+    text = f"{MOVING}<!-- deepprompt: allow DP104 a fixture -->\nSee /home/anna/notes.\nUse {KEY}.\n"
+    (tmp_path / "a.md").write_text(text)
+    arguments = ("lint", "--cwd", tmp_path, "--format", "sarif", "a.md", "app:dated")
+    log = json.loads(run(capsys, *arguments, code=1))
+    assert log["version"] == "2.1.0"
+    (ran,) = log["runs"]
+    assert [rule["id"] for rule in ran["tool"]["driver"]["rules"]] == list(RULES)
+    results = {
+        (result["ruleId"], "logicalLocations" not in result["locations"][0]): result for result in ran["results"]
+    }
+    clock = results["DP101", True]
+    assert clock["level"] == "warning"
+    place = clock["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "a.md"
+    assert place["region"]["startLine"] == 2
+    assert results["DP501", True]["level"] == "error"
+    assert results["DP104", True]["suppressions"] == [{"kind": "inSource", "justification": "a fixture"}]
+    line = (tmp_path / "app.py").read_text().split("def dated")[0].count("\n") + 1
+    assert results["DP101", False]["locations"] == [
+        {
+            "physicalLocation": {"artifactLocation": {"uri": "app.py"}, "region": {"startLine": line}},
+            "logicalLocations": [{"fullyQualifiedName": "app:dated::text", "kind": "resource"}],
+        }
+    ]
+    (tmp_path / "a.md").write_text("\n\n" + text)
+    again = json.loads(run(capsys, *arguments, code=1))
+    prints = [[result["partialFingerprints"] for result in one["runs"][0]["results"]] for one in (log, again)]
+    assert prints[0] == prints[1]
+
+
+def test_rules_are_listed(capsys: Capture) -> None:
+    """Every rule with what is wrong and what to do."""
+    lines = run(capsys, "lint", "--rules").splitlines()
+    assert [line[:5] for line in lines] == list(RULES)
+
+
+def test_what_cannot_be_linted(tmp_path: Path, capsys: Capture) -> None:
+    """Nothing named, nothing there, no text in a folder, JSON that is none."""
+    assert "nothing to lint: name a file, a folder" in wrong(capsys, "lint", "--cwd", tmp_path)
+    assert "--model needs --provider NAME" in wrong(capsys, "lint", "--model", "x", "a.md")
+    assert failure(capsys, "lint", "--cwd", tmp_path, "a.md").startswith("a.md: no such file; a prompt is a file")
+    (tmp_path / "empty").mkdir()
+    assert failure(capsys, "lint", "--cwd", tmp_path, "empty").startswith("empty: no text files in it (.md, ")
+    (tmp_path / "a.json").write_text("{")
+    assert "a.json:1: not JSON: " in failure(capsys, "lint", "--cwd", tmp_path, "a.json")
+    (tmp_path / "a.jsonl").write_text("{}\n{\n")
+    assert failure(capsys, "lint", "--cwd", tmp_path, "a.jsonl").startswith("a.jsonl:2: not JSON: ")
+
+
+def test_windows_line_ends_are_no_finding(tmp_path: Path, capsys: Capture) -> None:
+    """A file with a byte order mark and CRLF is read as the builder reads it."""
+    (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbfUse tabs.\r\nBe kind.\r\n")
+    run(capsys, "lint", "--cwd", tmp_path, "a.md")

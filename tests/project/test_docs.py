@@ -1,0 +1,97 @@
+"""The pages under docs/: what they promise is held by tests that exist, and what they list is all that there is."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+import yaml
+
+import deepprompt
+from tests.hostile import test_corpus, test_git, test_process
+from tests.support.paths import ROOT, TESTS
+
+DOCS = ROOT / "docs"
+SECURITY = (DOCS / "security.md").read_text("utf-8")
+HOSTILE = TESTS / "hostile"
+
+
+@cache
+def cases() -> set[str]:
+    """Every case of the hostile corpus that has a test."""
+    return {name.partition("-")[0] for name in (*test_git.CASES, *test_process.CASES)} | set(test_corpus.named())
+
+
+def promises() -> list[str]:
+    """Every promise of the security page: each item of the sections that promise something."""
+    promised = SECURITY.partition("## The boundary")[2].partition("## What we do not promise")[0]
+    return [
+        " ".join(item.split()) for item in re.findall(r"^- (.*?)(?=^- |^$|^#|\Z)", promised, re.MULTILINE | re.DOTALL)
+    ]
+
+
+@pytest.mark.parametrize("promise", promises(), ids=lambda promise: promise[:40])
+def test_every_promise_has_its_tests(promise: str) -> None:
+    """A promise ends with the cases or test modules that hold it, and they are there."""
+    match = re.search(r"\[([^\]]+)\]$", promise)
+    assert match, promise
+    for held_by in match[1].split(", "):
+        module = (HOSTILE / f"{held_by}.py").is_file()
+        assert module if held_by.startswith("test_") else held_by in cases(), held_by
+
+
+def test_there_are_promises() -> None:
+    """The page is read as it is meant to be."""
+    assert len(promises()) >= 24
+
+
+def leaves(nav: object) -> list[str]:
+    """The pages of the site's navigation, in order."""
+    if isinstance(nav, str):
+        return [nav]
+    return [page for entry in (nav.values() if isinstance(nav, dict) else nav) for page in leaves(entry)]  # type: ignore[attr-defined]
+
+
+def test_the_site_has_every_page() -> None:
+    """The navigation has each page once, and the home page leads to each."""
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    shown = leaves(yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"])
+    assert sorted(shown) == sorted(pages)
+    linked = set(re.findall(r"\]\(([\w/]+\.md)\)", (DOCS / "index.md").read_text("utf-8")))
+    assert linked == pages - {"index.md"}
+
+
+def test_the_reference_has_every_public_name() -> None:
+    """Each name that the package offers stands once in the reference, and nothing else does."""
+    told = [
+        name
+        for page in (DOCS / "reference").glob("*.md")
+        for name in re.findall(r"^::: deepprompt\.(\w+)$", page.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert sorted(told) == sorted([*deepprompt.__all__, "errors"])
+
+
+def test_every_public_name_is_documented() -> None:
+    """What the reference shows of a name is its docstring, so each class and function has one of its own."""
+    bare = [
+        name
+        for name in deepprompt.__all__
+        if callable(value := getattr(deepprompt, name))
+        and (not value.__doc__ or value.__doc__.startswith(f"{name}("))  # as dataclasses write it themselves
+    ]
+    assert bare == []
+
+
+def test_the_layout_is_the_layout() -> None:
+    """The page for contributors names only what exists, and every module and folder at the top of the package."""
+    layout = (DOCS / "layout.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:[\w.]+/)*[\w.]+(?:\.\w+|/))`", layout))
+    missing = [name for name in named if not ((ROOT / name).exists() or list((ROOT / "deepprompt").rglob(name)))]
+    assert missing == []
+    top = {
+        f"deepprompt/{path.name}{'/' if path.is_dir() else ''}"
+        for path in (ROOT / "deepprompt").iterdir()
+        if not path.name.startswith("__") and path.name != "py.typed"
+    }
+    assert top <= named

@@ -1,0 +1,1 @@
+"""What tests share: folders and repositories to work in, corpora, strategies, servers. No tests."""
