@@ -8,15 +8,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from deepprompt.checks.lock import compare_locks
+from deepprompt.checks.lint import report as lint_report
+from deepprompt.checks.lint.linter import lint_all
+from deepprompt.checks.lock import review as lock_review
+from deepprompt.checks.lock.lock import compare_locks
 from deepprompt.checks.perturb.perturb import Stability, perturb
-from deepprompt.commands import lint as lint_command
+from deepprompt.checks.settings import Settings
 from deepprompt.commands import lock as lock_command
-from deepprompt.commands import perturb as perturb_command
 from deepprompt.commands.inputs import target_function
+from deepprompt.commands.lint_targets import load_subject
 from deepprompt.commands.options import given, working_folder
 from deepprompt.commands.output import write, write_json
-from deepprompt.commands.settings import FILE, Settings, read_settings
+from deepprompt.commands.settings import FILE, read_settings
 from deepprompt.errors import DeepPromptError
 
 _Made = TypeVar("_Made")
@@ -101,15 +104,13 @@ def _result(name: str, passed: bool, failed: dict[str, str], lines: Iterable[str
 
 
 def _lint(settings: Settings, folder: str) -> _Result:
-    loaded, failed = _each(
-        lint_command.targets_of(settings),
-        lambda name, target: list(lint_command.load_subjects(name, target, folder, settings)),
+    subjects, failed = _each(
+        settings.lint_targets, lambda name, target: load_subject(name, target, folder, settings.timeout)
     )
-    subjects = [subject for one in loaded for subject in one]
-    found = lint_command.find_all(subjects, settings)
+    found = lint_all(subjects, settings)
     passed = all(finding.excused for finding in found)
-    lines = lint_command.described(found, subjects) if subjects else ()
-    return _result("lint", passed, failed, lines, lint_command.report(found, subjects))
+    lines = lint_report.describe(found, subjects) if subjects else ()
+    return _result("lint", passed, failed, lines, lint_report.as_json(found, subjects))
 
 
 def _lock(settings: Settings, folder: str) -> _Result:
@@ -120,8 +121,8 @@ def _lock(settings: Settings, folder: str) -> _Result:
         return _result("lock", False, failed, (), {})
     before = [prompt for prompt in lock_command.locked(settings, folder) if prompt.name not in failed]
     drifts = compare_locks(before, made)
-    lines = lock_command.review(drifts, settings, made)
-    return _result("lock", not drifts, failed, lines, lock_command.report(drifts, settings))
+    lines = lock_review.review(drifts, settings, made)
+    return _result("lock", not drifts, failed, lines, lock_review.as_json(drifts, settings))
 
 
 def _perturb(settings: Settings, folder: str) -> _Result:
@@ -136,7 +137,7 @@ def _perturb(settings: Settings, folder: str) -> _Result:
     made, failed = _each(settings.prompts.items(), perturbed)
     results = [result for result in made if result is not None]
     lines = [line for result in results for line in result.report().split("\n")]
-    found: dict[str, object] = {"prompts": [perturb_command.as_json(result) for result in results]}
+    found: dict[str, object] = {"prompts": [result.as_json() for result in results]}
     stable = all(result.stable for result in results)
     return _result("perturb", stable, failed, lines or ([] if failed else ["no function to call"]), found)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import os
 
 from deepprompt.checks.perturb.moves import MOVES
-from deepprompt.checks.perturb.perturb import Stability, perturb
+from deepprompt.checks.perturb.perturb import perturb
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.commands.inputs import TIMEOUT, target_function
 from deepprompt.commands.options import given, working_folder
@@ -93,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
             found.append({"target": str(function), "stable": False, "failed": str(error)})
             say(str(error))
             continue
-        found.append(as_json(result))
+        found.append(result.as_json())
         if not options.json:
             write(result.report() + "\n")
     if options.json:
@@ -116,18 +115,3 @@ def _function(target: str, folder: str, options: argparse.Namespace) -> Function
     except SourceError as error:
         options.usage_error(str(error))
         raise
-
-
-def as_json(result: Stability) -> dict[str, object]:
-    """Return a result with all its outcomes, as JSON has it."""
-    outcomes = [
-        {"stable": outcome.stable, **{key: value for key, value in dataclasses.asdict(outcome).items() if value}}
-        for outcome in result.outcomes
-    ]
-    return {
-        "target": result.target,
-        "stable": result.stable,
-        "prefix_bytes": result.prefix_bytes,
-        "outcomes": outcomes,
-        **({"advice": result.advice} if result.advice else {}),
-    }

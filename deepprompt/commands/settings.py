@@ -9,50 +9,22 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from deepprompt.checks.lint.linter import Exemption, known_code
 from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.checks.places import BOUNDARY
+from deepprompt.checks.settings import LOCK, Settings
 from deepprompt.commands.options import own_bytes
 from deepprompt.commands.output import say
 from deepprompt.errors import SourceError
 from deepprompt.text.suggest import did_you_mean
 
 FILE = "pyproject.toml"
-LOCK = "deepprompt.lock"
 _TABLE = "tool.deepprompt"
 
 _said: set[tuple[str, str]] = set()
 """The files of which something was said, with what: a command may read its settings more than once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The settings of one project, each with what holds when it is silent."""
-
-    source: str = ""
-    """The file that they are from, "" where there is none."""
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    """The targets by the names that the project gives them."""
-    lock: str = LOCK
-    models: tuple[tuple[str, str], ...] = ()
-    """The providers and models that prompts are sent to; by them requests are linted and costs counted."""
-    boundary: str = BOUNDARY
-    timeout: float = 60.0
-    paths: tuple[str, ...] = ()
-    """Further files and folders to lint."""
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    part_tokens: int | None = None
-    comments: bool = True
-    """Whether comments in texts may make exceptions."""
-    allow: tuple[Exemption, ...] = ()
-    skip: tuple[str, ...] = ()
-    """Moves that the perturbation test leaves out."""
-    fixed: tuple[str, ...] = ()
-    """Prompts that are not perturbed."""
 
 
 def read_settings(folder: str, path: str | None = None) -> Settings:

@@ -10,16 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprompt.checks.lock import (
-    Drift,
-    LockedPart,
-    LockedPrompt,
-    compare_locks,
-    lock_prompt,
-    lock_text,
-    read_lock,
-    rewarming,
-)
+from deepprompt.checks.lock.file import lock_text, read_lock
+from deepprompt.checks.lock.lock import Drift, LockedPart, LockedPrompt, compare_locks, lock_prompt
+from deepprompt.checks.lock.review import rewarming
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
 from deepprompt.providers.facts import Rules, bundled_facts

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from deepprompt.checks.lint.linter import Exemption
-from deepprompt.commands.settings import Settings, read_settings
+from deepprompt.checks.settings import Settings
+from deepprompt.commands.settings import read_settings
 from deepprompt.errors import SourceError
 
 WHOLE = """

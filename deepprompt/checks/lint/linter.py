@@ -17,8 +17,12 @@ from fnmatch import fnmatchcase
 
 from deepprompt.checks.lint.findings import Finding, Limits, Subject
 from deepprompt.checks.lint.rules import FINDERS, RULES
-from deepprompt.checks.lint.subjects import subject_of
+from deepprompt.checks.lint.subjects import model_of, provider_of, subject_of
 from deepprompt.errors import SourceError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from deepprompt.checks.settings import Settings
 
 _COMMENT = re.compile(r"(?:<!--|#|//) ?deepprompt: allow (DP\d{3}(?:, ?DP\d{3})*)(?: |\b)(.*?)(?:-->|$)", re.MULTILINE)
 _CODE = re.compile(r"DP\d{0,3}")
@@ -97,3 +101,48 @@ def _excused(finding: Finding, allowed: dict[tuple[str, str, int], str], exempti
     reason = allowed.get((finding.code, finding.place, finding.line), "")
     reason = reason or next((exemption.reason for exemption in exemptions if exemption.covers(finding)), "")
     return replace(finding, excused=reason) if reason else finding
+
+
+def lint_all(subjects: Sequence[Subject], settings: Settings, model: str = "") -> list[Finding]:
+    """Return what is wrong with any of the subjects, for this model whatever they name."""
+    found = []
+    for subject in subjects:
+        found += lint(
+            subject,
+            limits_of(subject, settings, model),
+            select=settings.select,
+            ignore=settings.ignore,
+            exemptions=settings.allow,
+            comments=settings.comments,
+        )
+    return found
+
+
+def unknown_models(subjects: Sequence[Subject], settings: Settings, model: str) -> list[str]:
+    """Return what to say of models that the facts do not know: their requests are held to less."""
+    from deepprompt.providers.facts import unknown_model
+
+    rules = [limits_of(subject, settings, model).rules for subject in subjects]
+    said = dict.fromkeys(unknown_model(one) for one in rules if one is not None and one.model)
+    return [line for line in said if line]
+
+
+def limits_of(subject: Subject, settings: Settings, wanted: str = "") -> Limits:
+    """Return what a subject is held against: the rules of the provider that it is for, where that is known.
+
+    `wanted` is a model that counts whatever a request names.
+    """
+    limits = Limits() if settings.part_tokens is None else Limits(part_tokens=settings.part_tokens)
+    if subject.body is None:
+        return limits
+    provider, model = provider_of(subject.body), model_of(subject)
+    if settings.models:
+        named = dict(reversed(settings.models))
+        provider = provider if provider in named else settings.models[0][0]
+        model = wanted or model or named[provider]
+    if not provider:
+        return limits
+    from deepprompt.providers.facts import bundled_facts
+
+    facts = bundled_facts()
+    return replace(limits, rules=facts.rules(facts.behind(provider, model), model))

@@ -43,6 +43,12 @@ def subject_of(value: object, name: str, *, at: float | None = None, is_file: bo
     return Subject(name, tuple(told_apart(read_request(value))), body_of(value), at=at, is_file=is_file)
 
 
+def subject_of_files(name: str, texts: Iterable[tuple[str, str]]) -> Subject:
+    """Return text files as one subject. Each is a path and its text, and is cut at its own boundary."""
+    segments = [Segment(path, "system", "system", text, joins=True) for path, text in texts]
+    return Subject(name, tuple(piece for segment in segments for piece in told_apart([segment])), is_file=True)
+
+
 def subjects_of_requests(recorded: Iterable[object] | str, name: str) -> Subject:
     """Return the newest of recorded requests as a subject, with those before it.
 

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from deepprompt.checks.blame.blame import Blame, blame
 from deepprompt.checks.perturb.moves import MOVES, Move, plan_moves, starting_point
@@ -98,6 +98,20 @@ class Stability:
         lines += [f"  not moved: {', '.join(kinds)}: {_shown(why)}" for why, kinds in skipped.items() if why]
         lines += [f"  {self.advice}"] if self.advice else []
         return "\n".join(lines)
+
+    def as_json(self) -> dict[str, object]:
+        """Return the result with all its outcomes, for JSON."""
+        outcomes = [
+            {"stable": outcome.stable, **{key: value for key, value in asdict(outcome).items() if value}}
+            for outcome in self.outcomes
+        ]
+        return {
+            "target": self.target,
+            "stable": self.stable,
+            "prefix_bytes": self.prefix_bytes,
+            "outcomes": outcomes,
+            **({"advice": self.advice} if self.advice else {}),
+        }
 
 
 def perturb(

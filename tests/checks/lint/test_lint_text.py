@@ -24,12 +24,12 @@ from deepprompt.checks.lint import dp3_forged as forged
 from deepprompt.checks.lint import dp4_size as size
 from deepprompt.checks.lint import dp5_secrets as secret
 from deepprompt.checks.lint.findings import Finding, Limits, Subject
-from deepprompt.checks.lint.linter import lint
+from deepprompt.checks.lint.linter import lint, lint_all
 from deepprompt.checks.lint.rules import RULES
 from deepprompt.checks.lint.subjects import subject_of
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.commands.lint import find_all, load_subjects
-from deepprompt.commands.settings import Settings
+from deepprompt.checks.settings import Settings
+from deepprompt.commands.lint_targets import load_subject
 from deepprompt.providers.segments import Segment
 from tests.hostile.test_linear import in_proportion
 from tests.support.paths import DATA, ROOT
@@ -294,7 +294,7 @@ def linted_files(files: list[Path], base: Path) -> list[Finding]:
     """Return what the command finds in files, each for itself."""
     chosen = Settings(select=OURS)
     names = [path.relative_to(base).as_posix() for path in files]
-    return [f for name in names for f in find_all(list(load_subjects(name, name, str(base), chosen)), chosen)]
+    return lint_all([load_subject(name, name, str(base), chosen.timeout) for name in names], chosen)
 
 
 def corpus(folder: str) -> list[Path]:

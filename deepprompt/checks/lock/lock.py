@@ -1,23 +1,21 @@
-"""The lock: every part of every prompt of a project, pinned in a file that a pull request can be reviewed by.
+"""The lock: every part of every prompt of a project, pinned so that a pull request shows what changed.
 
-One line a part, in the order in which they are sent: pace, version, size and hash of what is the same on every machine,
-the mere name of what changes with the machine, the day or the turn. The file is TOML; `lock_text` and `read_lock` are
-each other's inverse. What has drifted is found by `compare_locks`; what that costs, `rewarming` says by the rules of a
-provider.
+A locked part has its pace, version, size and hash if it is the same on every machine, and only its name if it changes
+with the machine, the day or the turn. `compare_locks` finds what changed. `file` reads and writes the lock file, and
+`review` says what a change costs.
 """
 
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepprompt.checks.lint.subjects import model_of, provider_of, subject_of
 from deepprompt.checks.places import BOUNDARY, CATALOGUED
 from deepprompt.checks.static import split_static
-from deepprompt.errors import MessageError, SourceError
+from deepprompt.errors import MessageError
 from deepprompt.prompt import Pace, sha256_hex
 from deepprompt.providers.segments import Segment
 from deepprompt.text.hygiene import scrub
@@ -25,12 +23,6 @@ from deepprompt.text.secrets import redact
 from deepprompt.tokens import estimate_tokens
 from deepprompt.tools import fingerprint
 
-if TYPE_CHECKING:
-    from deepprompt.providers.facts import Rules
-
-FORMAT = 1
-_HEADER = "# The prompts of this project, part by part. Written by 'deepprompt lock'; do not edit, run it again.\n"
-_NUMBERS = ("bytes", "tokens")
 _SHOWN = 80
 
 
@@ -170,73 +162,6 @@ def _version(origin: str) -> str:
     return f"{match['family']}/{match['version']}" if match else ""
 
 
-def lock_text(prompts: Iterable[LockedPrompt]) -> str:
-    """Return the lock file of some prompts."""
-    text = f"{_HEADER}lock = {FORMAT}\n"
-    for prompt in prompts:
-        text += f"\n[[prompt]]\nname = {_quoted(prompt.name)}\ntarget = {_quoted(prompt.target)}\n"
-        text += f"model = {_quoted(prompt.model)}\n" if prompt.model else ""
-        text += f'fingerprint = "{prompt.fingerprint}"\nbytes = {prompt.bytes}\ntokens = {prompt.tokens}\nparts = [\n'
-        text += "".join(f"  {{ {_row(part)} }},\n" for part in prompt.parts) + "]\n"
-    return text
-
-
-def _row(part: LockedPart) -> str:
-    row = f"part = {_quoted(part.part)}, pace = {_quoted(part.pace)}"
-    if part.version:
-        row += f", version = {_quoted(part.version)}"
-    if part.value:
-        row += f", value = {_quoted(part.value)}"
-    if part.mark:
-        row += f", mark = {_quoted(part.mark)}"
-    if part.bytes:
-        row += f", bytes = {part.bytes}, tokens = {part.tokens}"
-    return row + (f', sha256 = "{part.sha256}"' if part.sha256 else "")
-
-
-def _quoted(text: str) -> str:
-    """Return a string of TOML, in which whatever a reviewer would not see is an escape."""
-    plain = json.dumps(scrub(text, "", []), ensure_ascii=False)
-    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08X}" for letter in plain)
-
-
-def is_lock(text: str) -> bool:
-    """Whether a text is a lock file, of whatever format and however damaged."""
-    return text.startswith(_HEADER)
-
-
-def read_lock(text: str, name: str) -> list[LockedPrompt]:
-    """Return the prompts of a lock file."""
-    try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SourceError(
-            f"{name}: not a lock file: {error}; restore it, or delete it and run 'deepprompt lock'"
-        ) from None
-    if data.get("lock") != FORMAT:
-        raise SourceError(f"{name}: a lock of format {data.get('lock')!r:.20}; this release writes and reads {FORMAT}")
-    try:
-        return [_prompt(entry) for entry in data.get("prompt", [])]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise SourceError(
-            f"{name}: damaged: {error!r:.80}; restore it, or delete it and run 'deepprompt lock'"
-        ) from None
-
-
-def _prompt(entry: Mapping[str, Any]) -> LockedPrompt:
-    parts = tuple(LockedPart(**_checked(part)) for part in entry["parts"])
-    return LockedPrompt(**_checked({**entry, "parts": parts}))
-
-
-def _checked(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry whose every value is of its kind."""
-    for key, value in entry.items():
-        kind = int if key in _NUMBERS else tuple if key == "parts" else str
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise ValueError(f"{key} is {value!r:.40}")
-    return dict(entry)
-
-
 def compare_locks(olds: Iterable[LockedPrompt], news: Iterable[LockedPrompt]) -> list[Drift]:
     """Return the prompts that are not as they were locked, in the order of the new ones, gone ones last."""
     locked = {prompt.name: prompt for prompt in olds}
@@ -261,41 +186,3 @@ def _moved(olds: list[tuple[str, int]], news: list[tuple[str, int]]) -> set[tupl
     was = [key for key in olds if key in set(news)]
     now = [key for key in news if key in set(olds)]
     return {new for old, new in zip(was, now, strict=True) if old != new}
-
-
-@dataclass(frozen=True, slots=True)
-class Rewarming:
-    """What it costs to fill one cache again, in tokens at the plain input price."""
-
-    kept: int
-    written: int
-    cost: float
-    why_none: str = ""
-    """Why nothing is lost, where nothing is."""
-    why_full: str = ""
-    """Why nothing is cached any more, where nothing is: then each request costs that much."""
-
-
-def _uncached(prompt: LockedPrompt, rules: Rules) -> str:
-    """Return why nothing of a prompt is cached, "" where something is."""
-    if rules.caching == "marked" and prompt.model and not any(part.mark for part in prompt.parts):
-        return "without a mark nothing is cached"
-    if prompt.tokens < rules.minimum:
-        return f"fewer than {rules.minimum:,} tokens are not cached"
-    return ""
-
-
-def rewarming(drift: Drift, rules: Rules) -> Rewarming:
-    """Return what a drift costs each cache entry of a provider: what has to be written in place of being read."""
-    if drift.new is None or drift.old is None:
-        return Rewarming(0, 0, 0.0, "there is nothing to read yet, or nothing to send any more")
-    if drift.old.tokens < rules.minimum or rules.caching == "none":
-        return Rewarming(0, 0, 0.0, f"was not cached: {drift.old.tokens:,} tokens of at least {rules.minimum:,}")
-    if why := _uncached(drift.new, rules):
-        return Rewarming(0, 0, drift.new.tokens * (1 - rules.read_price), why_full=why)
-    if drift.old.fingerprint == drift.new.fingerprint and drift.same >= drift.new.tokens:
-        return Rewarming(drift.new.tokens, 0, 0.0, "what is sent before the last mark is the same")
-    kept = drift.marked if rules.caching in ("marked", "implicit") else drift.same
-    kept = 0 if rules.whole_units or kept < rules.minimum else kept // rules.granularity * rules.granularity
-    written = drift.new.tokens - kept
-    return Rewarming(kept, written, written * (rules.default_write_price - rules.read_price))

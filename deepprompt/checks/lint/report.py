@@ -1,13 +1,51 @@
-"""Findings as SARIF 2.1.0, the format in which code hosts take them and show them beside the lines of a change."""
+"""Reports of findings: lines for a person, JSON, and SARIF 2.1.0, which code hosts show beside the changed lines."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
 
-from deepprompt.checks.lint.findings import Finding, Rule
+from deepprompt.checks.lint.findings import Finding, Rule, Subject
+from deepprompt.checks.lint.rules import RULES
 from deepprompt.prompt import sha256_hex
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def describe(found: Sequence[Finding], subjects: Sequence[Subject]) -> Iterator[str]:
+    """Yield findings in lines, the files' ones as editors take them, and a sum at the end."""
+    files = {segment.place for subject in subjects if subject.is_file for segment in subject.segments}
+    for (code, message), same in groupby(found, key=lambda finding: (finding.code, finding.message)):
+        for finding in same:
+            where = _where(finding, files)
+            excuse = f" (allowed: {finding.excused})" if finding.excused else ""
+            yield f"{where}: {code} {message}{excuse}"
+    open_ones = [finding for finding in found if not finding.excused]
+    for code in sorted({finding.code for finding in open_ones}):
+        yield f"  {code} {RULES[code].name}: {RULES[code].advice}"
+    allowed = len(found) - len(open_ones)
+    counted = f"{len(open_ones)} finding{'' if len(open_ones) == 1 else 's'}" if open_ones else "nothing found"
+    yield f"{counted} in {_counted(subjects)}" + (f"; {allowed} allowed with a reason" if allowed else "")
+
+
+def _counted(subjects: Sequence[Subject]) -> str:
+    parts = sum(segment.kind != "setting" for subject in subjects for segment in subject.segments)
+    return f"{len(subjects)} target{'' if len(subjects) == 1 else 's'}, {parts} part{'' if parts == 1 else 's'}"
+
+
+def _where(finding: Finding, files: set[str]) -> str:
+    if finding.place in files:
+        return ":".join(str(step) for step in (finding.place, finding.line, finding.column) if step)
+    place = f"{finding.subject}: {finding.place}" if finding.place else finding.subject
+    return f"{place}, line {finding.line}" if finding.line else place
+
+
+def as_json(found: Sequence[Finding], subjects: Sequence[Subject]) -> dict[str, object]:
+    """Return findings as JSON has them."""
+    rows = [{**asdict(finding), "rule": RULES[finding.code].name} for finding in found]
+    open_ones = sum(not finding.excused for finding in found)
+    return {"findings": rows, "open": open_ones, "allowed": len(found) - open_ones, "targets": len(subjects)}
 
 
 def sarif_log(
