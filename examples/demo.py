@@ -19,7 +19,8 @@ from pathlib import Path
 
 from standin import Answer, StandIn
 
-from deepprompt import ProjectContext, Session, Usage, bundled_facts, read_git
+from deepprompt import ProjectContext, Session, Usage, read_git
+from deepprompt.providers.facts import bundled_facts
 
 HERE = Path(__file__).parent
 PROMPT = (HERE / "prompt.md").read_text("utf-8")

@@ -21,8 +21,11 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from deepprompt import MessageError, Segment, bundled_facts, estimate_tokens, read_request, simulate
+from deepprompt import estimate_tokens, read_request, simulate
 from deepprompt.checks.cache.simulate import Charge
+from deepprompt.errors import MessageError
+from deepprompt.providers.facts import bundled_facts
+from deepprompt.providers.segments import Segment
 from deepprompt.request.conversation import read_messages
 
 Body = dict[str, Any]

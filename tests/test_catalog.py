@@ -302,7 +302,7 @@ class TestManifest:
         script = (
             "import deepprompt\n"
             "try: deepprompt.SystemPromptBuilder()\n"
-            "except deepprompt.AssetError as error: print(error)"
+            "except deepprompt.errors.AssetError as error: print(error)"
         )
         ran = subprocess.run(
             [sys.executable, "-c", script], env=clean_environment(), cwd=tmp_path, capture_output=True, text=True

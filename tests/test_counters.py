@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprompt import calibrate, count_tokens, counter_for, counters, estimate_tokens
-from deepprompt.counters import ESTIMATE, ByBytes, ByVocabulary, vocabulary_of
+from deepprompt import count_tokens, counters, estimate_tokens
+from deepprompt.counters import ESTIMATE, ByBytes, ByVocabulary, calibrate, counter_for, vocabulary_of
 from deepprompt.errors import UsageError
 from tests.support.paths import DATA
 from tests.support.token_corpus import TEXTS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import runpy
 import subprocess
 import sys
 import unicodedata
@@ -89,17 +90,9 @@ def test_all_is_the_truth() -> None:
 
 
 def test_type_checkers_see_the_same_names() -> None:
-    """The names that are imported for type checkers are exactly those of `__all__`."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text("utf-8"))
-    (block,) = [node for node in tree.body if _is_type_checking(node)]
-    seen = {
-        (alias.name, node.module)
-        for node in ast.walk(block)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if node.module != "typing"
-    }
-    assert seen == set(deepprompt._MODULES.items())
+    """The stub beside the table of public names is what the script writes from that table."""
+    stub = runpy.run_path(str(PACKAGE.parent / "scripts" / "write_stub.py"))["stub"]
+    assert (PACKAGE / "__init__.pyi").read_text("utf-8") == stub(deepprompt._NAMES), "run scripts/write_stub.py"
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from deepprompt import Fingerprint, ToolError, fingerprint
-from deepprompt.tools import canonical_tools, tool_name
+from deepprompt import fingerprint
+from deepprompt.errors import ToolError
+from deepprompt.tools import Fingerprint, canonical_tools, tool_name
 
 NOTHING = sha256(b"").hexdigest()
 

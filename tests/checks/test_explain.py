@@ -17,13 +17,12 @@ from deepprompt import (
     Prompt,
     SystemPromptBuilder,
     build_request,
-    calibrate,
-    counter_for,
     estimate_tokens,
     explain,
     read_request,
 )
 from deepprompt.checks.blame.blame import total_tokens
+from deepprompt.counters import calibrate, counter_for
 from deepprompt.prompt import sha256_hex
 
 TOOLS: list[dict[str, Any]] = [

@@ -17,17 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprompt import (
-    DeepPromptError,
-    MessageError,
-    Pace,
-    Part,
-    Prompt,
-    Session,
-    build_cached_content,
-    build_request,
-    read_request,
-)
+from deepprompt import DeepPromptError, Pace, Part, Prompt, Session, build_cached_content, build_request, read_request
+from deepprompt.errors import MessageError
 from deepprompt.providers import TARGETS
 from deepprompt.providers.segments import Segment
 from tests.support.conversations import Kinds, scenes

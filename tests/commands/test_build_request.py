@@ -21,11 +21,11 @@ from deepprompt import (
     SystemPromptBuilder,
     build_cached_content,
     build_request,
-    load_facts,
     tool_definitions,
 )
 from deepprompt.cli import main
 from deepprompt.providers import TARGETS
+from deepprompt.providers.facts import load_facts
 from tests.support.layout import lay_out
 
 CaptureBytes = pytest.CaptureFixture[bytes]

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from benchmarks.coding_session import coding_session
-from deepprompt import build_request, bundled_facts, read_request
+from deepprompt import build_request, read_request
 from deepprompt.commands.rebuilding import ends_of, rebuild, segments_of
+from deepprompt.providers.facts import bundled_facts
 
 TURNS = coding_session(8)
 MESSAGES: list[Any] = [message for turn in TURNS for added in (*turn.rounds, (turn.answer,)) for message in added]

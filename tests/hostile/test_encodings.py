@@ -17,7 +17,6 @@ from deepprompt import (
     AgentDefinition,
     AuditLog,
     DeepPromptError,
-    EncodingError,
     InstructionFile,
     McpServer,
     Note,
@@ -47,11 +46,12 @@ from deepprompt import (
     load_skills,
     read_git,
     reminder,
-    reminder_names,
     render_project_context,
     tiered_system_prompt,
 )
+from deepprompt.errors import EncodingError
 from deepprompt.prompt import Pace, Part
+from deepprompt.systems.agents import reminder_names
 from tests.support.hostile.doors import gathered, reported, run
 from tests.support.hostile.properties import TARGETS, assert_neutral, boundaries
 from tests.support.layout import lay_out

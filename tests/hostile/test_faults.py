@@ -21,14 +21,10 @@ from typing import Any
 import pytest
 
 from deepprompt import (
-    AuditError,
     AuditLog,
     DeepPromptError,
     Note,
     PromptAssembler,
-    PromptAssemblyError,
-    SkillError,
-    SourceError,
     SystemPromptBuilder,
     discover_project_context,
     from_folder,
@@ -36,6 +32,7 @@ from deepprompt import (
     load_skills,
     read_git,
 )
+from deepprompt.errors import AuditError, PromptAssemblyError, SkillError, SourceError
 from deepprompt.prompt import sha256_hex
 from deepprompt.sources.claude_md import read_claude_md
 from deepprompt.sources.git import process as process_module

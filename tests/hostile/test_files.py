@@ -16,18 +16,15 @@ from pathlib import Path
 import pytest
 
 from deepprompt import (
-    AssetError,
     Note,
-    PathEscapeError,
     PromptAssembler,
-    PromptAssemblyError,
-    SkillError,
     SystemPromptBuilder,
     from_folder,
     load_claude_md,
     load_instruction_files,
     load_skills,
 )
+from deepprompt.errors import AssetError, PathEscapeError, PromptAssemblyError, SkillError
 from deepprompt.sources import skills as skills_module
 from deepprompt.sources.claude_md import read_claude_md
 from deepprompt.sources.instructions import FILE_LIMIT, WHITELIST

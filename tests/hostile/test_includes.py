@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from deepprompt import (
+from deepprompt import PromptAssembler, load_instruction_files
+from deepprompt.errors import (
     IncludeNotFoundError,
     NestedTokenError,
     PathEscapeError,
-    PromptAssembler,
     PromptAssemblyError,
     UnresolvedTokenError,
-    load_instruction_files,
 )
 from tests.support.hostile.doors import SECRET, gathered, run, within
 from tests.support.layout import lay_out

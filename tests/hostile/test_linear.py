@@ -17,12 +17,12 @@ import pytest
 from deepprompt import (
     DYNAMIC_CONTEXT_BOUNDARY,
     PromptAssembler,
-    PromptAssemblyError,
     SystemPromptBuilder,
     build_request,
     load_instruction_files,
     load_skills,
 )
+from deepprompt.errors import PromptAssemblyError
 from deepprompt.request.conversation import read_messages
 from deepprompt.sources.files import refuse_claude
 from deepprompt.systems.builder import inject_recalled

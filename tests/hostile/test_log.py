@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from deepprompt import AssembledPrompt, AuditLog, DeepPromptError, PromptAssembler, SkillError, load_skills, read_log
-from deepprompt.errors import AuditError
+from deepprompt import AuditLog, DeepPromptError, PromptAssembler, load_skills
+from deepprompt.errors import AuditError, SkillError
 from deepprompt.prompt import sha256_hex
-from deepprompt.systems.audit import prompts_folder, record_of
+from deepprompt.systems.audit import prompts_folder, read_log, record_of
+from deepprompt.systems.template import AssembledPrompt
 from tests.support.hostile.doors import gathered, reported, run
 from tests.support.layout import lay_out
 from tests.support.repositories import commit, git, make_repository

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from deepprompt import (
     DYNAMIC_CONTEXT_BOUNDARY,
-    BudgetError,
     ProjectContext,
     PromptAssemblyConfig,
     SystemPromptBuilder,
@@ -28,6 +27,7 @@ from deepprompt import (
     load_claude_md,
     load_skills,
 )
+from deepprompt.errors import BudgetError
 from tests.support.hostile.doors import COMMAND, gathered
 from tests.support.hostile.properties import (
     PIECES,

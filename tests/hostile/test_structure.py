@@ -14,7 +14,6 @@ from deepprompt import (
     AgentConfig,
     InstructionFile,
     McpServer,
-    MessageError,
     ProjectContext,
     Prompt,
     PromptAssembler,
@@ -38,6 +37,7 @@ from deepprompt import (
     load_skills,
     read_git,
 )
+from deepprompt.errors import MessageError
 from deepprompt.systems.tagged import TAGS
 from tests.support.hostile.doors import gathered, reported, within
 from tests.support.hostile.properties import assert_neutral, boundaries

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 import deepprompt
-from deepprompt import AssetError, DeepPromptError, from_folder
+from deepprompt import DeepPromptError, from_folder
 from deepprompt.catalog import MANIFEST, bundled, manifest_text, parse_manifest
+from deepprompt.errors import AssetError
 from deepprompt.text.hygiene import escape_roles, reveal
 from tests.support.layout import lay_out
 
@@ -29,7 +30,7 @@ import deepprompt, sys
 print(deepprompt.__file__)
 try:
     deepprompt.SystemPromptBuilder().build()
-except deepprompt.AssetError as error:
+except deepprompt.errors.AssetError as error:
     print(error)
 """
 

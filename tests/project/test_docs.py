@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
+from types import FunctionType
 
 import pytest
 import yaml
@@ -62,14 +67,59 @@ def test_the_site_has_every_page() -> None:
     assert linked == pages - {"index.md"}
 
 
+def referenced() -> list[str]:
+    """Every name that the reference documents, as it is written there."""
+    pages = [page.read_text("utf-8") for page in sorted((DOCS / "reference").glob("*.md"))]
+    return [name for page in pages for name in re.findall(r"^::: (deepprompt\.[\w.]+)$", page, re.MULTILINE)]
+
+
 def test_the_reference_has_every_public_name() -> None:
-    """Each name that the package offers stands once in the reference, and nothing else does."""
-    told = [
-        name
-        for page in (DOCS / "reference").glob("*.md")
-        for name in re.findall(r"^::: deepprompt\.(\w+)$", page.read_text("utf-8"), re.MULTILINE)
-    ]
-    assert sorted(told) == sorted([*deepprompt.__all__, "errors"])
+    """Each public name stands once in the reference; every other name stands there with the module that it is in."""
+    names = referenced()
+    assert sorted(names) == sorted(set(names))
+    top = [name for name in names if name.count(".") == 1]
+    assert sorted(top) == sorted([f"deepprompt.{name}" for name in deepprompt.__all__] + ["deepprompt.errors"])
+    for name in set(names) - set(top):
+        module, _, member = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), member), name
+
+
+def seen(node: ast.AST) -> Iterator[ast.expr]:
+    """Every annotation that a user of a class or function sees: its arguments, results and public fields."""
+    if isinstance(node, ast.ClassDef):
+        for member in node.body:
+            if isinstance(member, ast.AnnAssign):
+                yield member.annotation
+            elif isinstance(member, ast.FunctionDef) and (member.name == "__init__" or member.name[0] != "_"):
+                yield from seen(member)
+    elif isinstance(node, ast.FunctionDef):
+        given = node.args
+        arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+        yield from (argument.annotation for argument in arguments if argument and argument.annotation)
+        yield from [node.returns] if node.returns else []
+
+
+def test_the_reference_has_what_public_signatures_name() -> None:
+    """A class of ours that a documented signature names is itself documented, so that a user can import it."""
+    package = Path(deepprompt.__file__).parent
+    defined = {
+        ".".join(("deepprompt", *path.relative_to(package).with_suffix("").parts, node.name)): node
+        for path in package.rglob("*.py")
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+    ours = {node.name for node in defined.values() if isinstance(node, ast.ClassDef)}
+    homes = {f"deepprompt.{name}": f"{module}.{name}" for name, module in deepprompt._MODULES.items()}
+    documented = {homes.get(name, name) for name in referenced()}
+    known = {name.rpartition(".")[2] for name in documented}
+    missing = {
+        f"{name}: {part.id}"
+        for name in documented & set(defined)
+        for annotation in seen(defined[name])
+        for part in ast.walk(annotation)
+        if isinstance(part, ast.Name) and part.id in ours - known
+    }
+    assert sorted(missing) == []
 
 
 def test_every_public_name_is_documented() -> None:
@@ -77,7 +127,7 @@ def test_every_public_name_is_documented() -> None:
     bare = [
         name
         for name in deepprompt.__all__
-        if callable(value := getattr(deepprompt, name))
+        if isinstance(value := getattr(deepprompt, name), type | FunctionType)
         and (not value.__doc__ or value.__doc__.startswith(f"{name}("))  # as dataclasses write it themselves
     ]
     assert bare == []

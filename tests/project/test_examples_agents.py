@@ -22,13 +22,13 @@ from deepprompt import (
     Usage,
     blame,
     build_request,
-    bundled_facts,
     estimate_tokens,
     load_instruction_files,
     read_request,
     read_usage,
     simulate,
 )
+from deepprompt.providers.facts import bundled_facts
 from tests.support.pages import read_blocks
 from tests.support.paths import ROOT
 from tests.support.recorder import recorder, sdk

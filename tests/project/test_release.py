@@ -269,7 +269,7 @@ class TestInstalled:
         code = (
             "import deepprompt\n"
             "try: print(deepprompt.SystemPromptBuilder().build())\n"
-            "except deepprompt.AssetError as error: print('refused:', error)"
+            "except deepprompt.errors.AssetError as error: print('refused:', error)"
         )
         try:
             asset.unlink() if damage == "removed" else asset.write_bytes(whole.replace(b"a", b"b", 1))

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from deepprompt import PromptAssembler, PromptAssemblyError
+from deepprompt import PromptAssembler
+from deepprompt.errors import PromptAssemblyError
 from tests.support.paths import DATA
 
 CASES: list[dict[str, Any]] = json.loads((DATA / "seed002.json").read_text("utf-8"))

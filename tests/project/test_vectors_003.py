@@ -16,8 +16,6 @@ from deepprompt import (
     DYNAMIC_CONTEXT_BOUNDARY,
     InstructionFile,
     ProjectContext,
-    SkillError,
-    SourceError,
     SystemPromptBuilder,
     bundled,
     fingerprint,
@@ -27,6 +25,7 @@ from deepprompt import (
     read_git,
     render_project_context,
 )
+from deepprompt.errors import SkillError, SourceError
 from tests.support.paths import DATA
 
 CASES: list[dict[str, Any]] = json.loads((DATA / "seed003.json").read_text("utf-8"))

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deepprompt.providers
-from deepprompt import Facts, Pace, Part, Prompt, build_request, bundled, bundled_facts, load_facts
+from deepprompt import Pace, Part, Prompt, build_request, bundled
 from deepprompt.errors import AssetError
-from deepprompt.providers.facts import own_name
+from deepprompt.providers.facts import Facts, bundled_facts, load_facts, own_name
 
 AS_OF = "2026-11-15"
 

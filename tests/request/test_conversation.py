@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprompt import DeepPromptError, MessageError, Note
+from deepprompt import DeepPromptError, Note
+from deepprompt.errors import MessageError
 from deepprompt.providers.neutral import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
 from deepprompt.request.conversation import read_messages
 

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprompt import MessageError, Note, Pace, Part, Prompt, Request, ToolError, build_request, bundled_facts
+from deepprompt import Note, Pace, Part, Prompt, Request, build_request
+from deepprompt.errors import MessageError, ToolError
 from deepprompt.providers import TARGETS
+from deepprompt.providers.facts import bundled_facts
 from deepprompt.request.growing import GrowingRequest
 from tests.request.test_marks import MODELS, Model
 from tests.support.conversations import Message, Scene, long_scenes, scenes

@@ -19,19 +19,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprompt import (
-    MessageError,
-    Note,
-    Pace,
-    Part,
-    ProjectContext,
-    Prompt,
-    Request,
-    SystemPromptBuilder,
-    build_request,
-    bundled_facts,
-)
+from deepprompt import Note, Pace, Part, ProjectContext, Prompt, Request, SystemPromptBuilder, build_request
+from deepprompt.errors import MessageError
 from deepprompt.providers import TARGETS
+from deepprompt.providers.facts import bundled_facts
 from deepprompt.request.marks import CHOICES, Mark
 from tests.support.conversations import Kinds, Message, Scene, long_scenes, scenes
 from tests.support.paths import ROOT

@@ -16,8 +16,6 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from deepprompt import (
-    Facts,
-    MessageError,
     Note,
     Pace,
     Part,
@@ -26,15 +24,15 @@ from deepprompt import (
     SystemPromptBuilder,
     Tier,
     TieredContext,
-    ToolError,
     assemble_messages,
     build_cached_content,
     build_request,
     bundled,
-    bundled_facts,
     compose_messages,
 )
+from deepprompt.errors import MessageError, ToolError
 from deepprompt.providers import TARGETS
+from deepprompt.providers.facts import Facts, bundled_facts
 
 # Of one date: newer facts change what a request is built by, and none of these bytes.
 FACTS = Facts(json.loads(bundled().file("providers", "2026.11.15", "facts.json")), "facts")

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from deepprompt import Prompt, Session, SessionError, Usage
+from deepprompt import Prompt, Session, Usage
+from deepprompt.errors import SessionError
 from deepprompt.prompt import sha256_hex
 from deepprompt.session.record import Recorded, read_recorded
 

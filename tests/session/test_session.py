@@ -25,27 +25,23 @@ from syrupy.assertion import SnapshotAssertion
 
 from deepprompt import (
     InstructionFile,
-    MessageError,
     Note,
     Pace,
     Part,
     ProjectContext,
     Prompt,
     Session,
-    SessionError,
     SystemPromptBuilder,
-    ToolError,
     Usage,
-    UsageError,
-    Verdict,
     build_request,
-    bundled_facts,
     fingerprint,
 )
+from deepprompt.errors import MessageError, SessionError, ToolError, UsageError
 from deepprompt.providers import TARGETS
+from deepprompt.providers.facts import bundled_facts
 from deepprompt.session.notices import Change
 from deepprompt.session.saved import FORMAT
-from deepprompt.session.verdict import judge
+from deepprompt.session.verdict import Verdict, judge
 from tests.request.test_marks import MODELS, Model, rest, said
 from tests.support.conversations import TOOL_NAMES, WORDS, Message, conversations, texts
 from tests.support.paths import ROOT

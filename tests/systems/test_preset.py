@@ -14,15 +14,11 @@ from syrupy.assertion import SnapshotAssertion
 from deepprompt import (
     DYNAMIC_CONTEXT_BOUNDARY,
     AgentDefinition,
-    AssetError,
-    BudgetError,
     McpServer,
     PromptAssemblyConfig,
     PromptVars,
     SlashCommand,
     SystemPromptConfig,
-    UnknownPartError,
-    VariableError,
     assemble_subagent_prompt,
     assemble_system_prompt,
     bundled,
@@ -32,6 +28,7 @@ from deepprompt import (
     load_claude_md,
     tool_definitions,
 )
+from deepprompt.errors import AssetError, BudgetError, UnknownPartError, VariableError
 from deepprompt.systems import preset as preset_module
 from deepprompt.systems.preset import choices
 

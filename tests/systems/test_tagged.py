@@ -19,12 +19,12 @@ from deepprompt import (
     Pace,
     Prompt,
     Responsibility,
-    SourceError,
     Task,
     TaskStep,
     build_system_prompt,
     compose_tagged_prompt,
 )
+from deepprompt.errors import SourceError
 from deepprompt.systems.tagged import TAGS
 
 NOW = datetime(2031, 3, 4, 15, 6, tzinfo=UTC)

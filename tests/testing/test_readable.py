@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepprompt import MessageError, Pace, Part, Prompt, build_request
+from deepprompt import Pace, Part, Prompt, build_request
+from deepprompt.errors import MessageError
 from deepprompt.testing.readable import render, store
 
 PART = Part("base", "You are a test.\n", Pace.RELEASE, "argument")

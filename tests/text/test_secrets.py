@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 from deepprompt import (
     Note,
     ProjectContext,
-    SkillError,
-    SourceError,
     SystemPromptBuilder,
     load_claude_md,
     load_instruction_files,
     load_skills,
     read_git,
 )
+from deepprompt.errors import SkillError, SourceError
 from deepprompt.prompt import sha256_hex
 from deepprompt.sources import project as project_module
 from deepprompt.sources.files import shown_path

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprompt import Facts, MessageError, ToolError, build_cached_content, build_request, bundled_facts
+from deepprompt import build_cached_content, build_request
 from deepprompt.checks.lint.dp6_requests import RULES, find
 from deepprompt.checks.lint.findings import Finding, Limits
 from deepprompt.checks.lint.subjects import provider_of, subject_of
 from deepprompt.checks.places import BOUNDARY
-from deepprompt.providers.facts import Rules
+from deepprompt.errors import MessageError, ToolError
+from deepprompt.providers.facts import Facts, Rules, bundled_facts
 from tests.request.test_marks import MODELS
 from tests.support.conversations import long_scenes, scenes
 

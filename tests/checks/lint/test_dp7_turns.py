@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprompt import MessageError, Pace, Part, Prompt, Request, Session, bundled_facts
+from deepprompt import Pace, Part, Prompt, Request, Session
 from deepprompt.checks.lint.dp7_turns import RULES, find
 from deepprompt.checks.lint.findings import Finding, Limits
 from deepprompt.checks.lint.subjects import subjects_of_requests
 from deepprompt.checks.places import BOUNDARY
+from deepprompt.errors import MessageError
+from deepprompt.providers.facts import bundled_facts
 from tests.checks.lint.test_dp6_requests import (
     BREAK,
     FUNCTION,

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from deepprompt import MessageError, Pace, Part, Prompt, Session
+from deepprompt import Pace, Part, Prompt, Session
 from deepprompt.checks.lint.subjects import body_of, model_of, provider_of, subject_of, subjects_of_requests
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.segments import read_request
+from deepprompt.errors import MessageError
 from deepprompt.providers import TARGETS
 from tests.request.test_request import CONVERSATION, PROMPT, WITHOUT_IMAGE, build
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from deepprompt import Stability, SystemPromptBuilder
+from deepprompt import SystemPromptBuilder
+from deepprompt.checks.perturb.perturb import Stability
 
 StablePrefix = Callable[..., Stability]
 

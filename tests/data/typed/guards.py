@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from typing import assert_type
 
-from deepprompt import (
-    Blame,
-    Explanation,
-    Finding,
-    Prompt,
-    Segment,
-    Stability,
-    blame,
-    bundled_facts,
-    count_tokens,
-    counter_for,
-    explain,
-    lint,
-    perturb,
-    read_request,
-    simulate,
-)
+from deepprompt import Prompt, blame, count_tokens, explain, lint, perturb, read_request, simulate
+from deepprompt.checks.blame.blame import Blame
+from deepprompt.checks.explain import Explanation
+from deepprompt.checks.lint.findings import Finding
+from deepprompt.checks.perturb.perturb import Stability
+from deepprompt.providers.segments import Segment
+from deepprompt.counters import counter_for
+from deepprompt.providers.facts import bundled_facts
 
 
 def codes(value: Prompt | str) -> list[str]:

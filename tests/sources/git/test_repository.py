@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from deepprompt import SourceError, read_git
+from deepprompt import read_git
+from deepprompt.errors import SourceError
 from deepprompt.sources.git import repository as repository_module
 from deepprompt.sources.git import snapshot as git_module
 from deepprompt.sources.git.repository import (

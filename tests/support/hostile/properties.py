@@ -24,7 +24,6 @@ from deepprompt import (
     ProjectContext,
     Prompt,
     PromptAssembler,
-    PromptAssemblyError,
     Responsibility,
     SystemPromptBuilder,
     Task,
@@ -35,6 +34,7 @@ from deepprompt import (
     load_instruction_files,
     load_skills,
 )
+from deepprompt.errors import PromptAssemblyError
 from deepprompt.prompt import sha256_hex
 from deepprompt.sources.instructions import TOTAL_LIMIT, WHITELIST
 from deepprompt.systems.tagged import TAGS
