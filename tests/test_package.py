@@ -16,6 +16,7 @@ import pytest
 import deepprompt
 from deepprompt.catalog import MANIFEST, bundled, manifest_text
 from deepprompt.systems.variables import variables_of
+from tests.support.paths import TESTS
 
 PACKAGE = Path(deepprompt.__file__).parent
 ASSETS = PACKAGE / "assets"
@@ -74,6 +75,28 @@ def test_imports_point_one_way(path: Path) -> None:
             known |= {alias.name for alias in node.names}
     ours = {layer(module) for module in known if module.split(".")[0] == "deepprompt"}
     assert ours <= MAY_IMPORT[own]
+
+
+def test_no_test_imports_a_test() -> None:
+    """Test modules share through `tests/support/`, so that one can be read, moved and run without another."""
+    wrong = [
+        f"{path.relative_to(TESTS)}: {name}"
+        for path in sorted(TESTS.rglob("*.py"))
+        for name in imported(path)
+        if name.startswith("tests.") and not name.startswith("tests.support.")
+    ]
+    assert wrong == []
+
+
+def imported(path: Path) -> set[str]:
+    """Return every name that a file imports, with its module, wherever in it the import stands."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
 
 
 def _is_type_checking(node: ast.AST) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from pathlib import Path
+from tests.support.hostile.corpus import named
 
 # The ids of each letter: files, encodings, invisible text, boundary and tags, includes, regular expressions, logs, the
 # page and supply chain. Those of git and processes are counted beside their tests.
@@ -20,18 +18,6 @@ CORPUS = {
     "S": "01 02 03 04 05 06",
 }
 CASES = {f"{letter}{number}" for letter, numbers in CORPUS.items() for number in numbers.split()}
-
-_NAME = re.compile(r"test_([a-z]\d\d)_")
-
-
-def named() -> dict[str, list[str]]:
-    """Return the tests of each case, by its id."""
-    found: dict[str, list[str]] = {}
-    for path in sorted(Path(__file__).parent.glob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef) and (match := _NAME.match(node.name)):
-                found.setdefault(match[1].upper(), []).append(node.name)
-    return found
 
 
 def test_every_case_has_its_test() -> None:

@@ -17,12 +17,9 @@ from deepprompt import DYNAMIC_CONTEXT_BOUNDARY, read_git
 from deepprompt.sources.git import snapshot as git_module
 from deepprompt.sources.git.snapshot import DIFF_LIMIT, MOST_REASON, MOST_SUBJECT, STATUS_LIMIT, GitSnapshot
 from deepprompt.text.hygiene import TRUNCATION_MARKER
-from tests.hostile import test_process
-from tests.support.hostile import places, programs, waits, words
+from tests.support.hostile import places, processes, programs, waits, words
 from tests.support.hostile.scene import CASES, MACHINE, OVER, Entry, Scene, Tally, Trap, build, peak_memory, state
 from tests.support.repositories import make_repository
-
-__all__ = ["CASES"]  # all that were entered by the modules with the cases
 
 assert [places, programs, waits, words]  # they enter their cases
 
@@ -147,7 +144,7 @@ def check_build(report: dict[str, object], said: GitSnapshot, trap: Trap) -> Non
 
 def test_corpus_is_complete() -> None:
     """There is a case for every number of the corpus; most have several."""
-    numbers = {name.partition("-")[0] for name in (*CASES, *test_process.CASES)}
+    numbers = {name.partition("-")[0] for name in (*CASES, *processes.CASES)}
 
     assert numbers == {f"G{number:02}" for number in range(1, 51)} | {f"P{number:02}" for number in range(1, 7)}
 

@@ -6,8 +6,6 @@ fourfold, a quadratic is sixteenfold, and more than 2.6 x 2.6 fails.
 
 from __future__ import annotations
 
-import gc
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,47 +43,9 @@ from deepprompt.text.hygiene import (
     unify_line_ends,
 )
 from deepprompt.text.secrets import redact
+from tests.support.growth import TRIES, in_proportion, processor_time
 from tests.support.hostile.properties import TARGETS
 from tests.support.layout import lay_out
-
-MOST = 2.6**2
-ENOUGH = 0.004  # seconds, for a time that can be compared
-TRIES = 3
-
-
-def processor_time(call: Callable[[], object], runs: int) -> float:
-    """Return the least processor time that some runs of a call took."""
-    times = []
-    gc.disable()
-    try:
-        for _ in range(runs):
-            start = time.process_time()
-            call()
-            times.append(time.process_time() - start)
-    finally:
-        gc.enable()
-    return min(times)
-
-
-def ratio(run: Callable[[int], Callable[[], object]], size: int, largest: int) -> float:
-    """Return how much longer four times the input takes, at a size that takes long enough to tell."""
-    while (small := processor_time(run(size), 3)) < ENOUGH:
-        if size * 4 > largest:
-            break
-        size *= 2
-    large = processor_time(run(4 * size), 2)
-    return large / small if large > 2 * ENOUGH else 0.0
-
-
-def in_proportion(run: Callable[[int], Callable[[], object]], size: int = 4_096, largest: int = 1 << 20) -> None:
-    """See that time grows as the input does. The machine may be busy: it has several tries."""
-    for attempt in range(TRIES):
-        found = ratio(run, size, largest)
-        if found <= MOST:
-            return
-        time.sleep(0.05 * attempt)
-    raise AssertionError(f"four times the input takes {found:.1f} times as long")
-
 
 UNITS = {
     "letter": "a",

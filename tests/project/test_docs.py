@@ -14,18 +14,21 @@ import pytest
 import yaml
 
 import deepprompt
-from tests.hostile import test_corpus, test_git, test_process
+from tests.support.hostile import places, processes, programs, scene, waits, words
+from tests.support.hostile.corpus import named
 from tests.support.paths import ROOT, TESTS
 
 DOCS = ROOT / "docs"
 SECURITY = (DOCS / "security.md").read_text("utf-8")
 HOSTILE = TESTS / "hostile"
 
+assert [places, programs, waits, words]  # they enter their cases
+
 
 @cache
 def cases() -> set[str]:
     """Every case of the hostile corpus that has a test."""
-    return {name.partition("-")[0] for name in (*test_git.CASES, *test_process.CASES)} | set(test_corpus.named())
+    return {name.partition("-")[0] for name in (*scene.CASES, *processes.CASES)} | set(named())
 
 
 def promises() -> list[str]:

@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepprompt import Note, Pace, Part, Prompt, Request, build_request
-from deepprompt.errors import MessageError, ToolError
+from deepprompt.errors import MessageError
 from deepprompt.providers import TARGETS
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.request.growing import GrowingRequest
-from tests.request.test_marks import MODELS, Model
-from tests.support.conversations import Message, Scene, long_scenes, scenes
+from tests.support.conversations import Message, long_scenes, scenes
+from tests.support.growing import as_prompt, outcome
+from tests.support.models import MODELS, Model
 from tests.support.wire_rules import marks
 
 MANY = settings(deadline=None, max_examples=12)
@@ -55,23 +56,6 @@ def call(name: str, said: str = "") -> list[Message]:
     result = {"type": "tool_result", "tool_use_id": name, "content": "done"}
     text = [{"type": "text", "text": said}] if said else []
     return [{"role": "assistant", "content": [*text, use]}, {"role": "user", "content": [result]}]
-
-
-def as_prompt(scene: Scene) -> Prompt:
-    """Return what a scene starts with as a prompt, with its tools."""
-    if isinstance(scene.prompt, Prompt):
-        return replace(scene.prompt, tools=tuple(scene.tools or ()))
-    if isinstance(scene.prompt, str):
-        return Prompt((Part("text", scene.prompt, Pace.RELEASE, "test"),), tuple(scene.tools or ()))
-    return Prompt((), tuple(scene.tools or ()), messages=tuple(scene.prompt))
-
-
-def outcome(build: Callable[[], Request]) -> Request | str:
-    """Return a request, or why there is none."""
-    try:
-        return build()
-    except (MessageError, ToolError) as error:
-        return f"{type(error).__name__}: {error}"
 
 
 def same(grown: Request | str, built: Request | str) -> bool:

@@ -27,33 +27,32 @@ from deepprompt import (
     assemble_messages,
     build_cached_content,
     build_request,
-    bundled,
     compose_messages,
 )
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.providers import TARGETS
-from deepprompt.providers.facts import Facts, bundled_facts
+from deepprompt.providers.facts import bundled_facts
+from tests.support.harbour import (
+    CALLS,
+    CONVERSATION,
+    FACTS,
+    LIST,
+    LOOK,
+    MODELS,
+    PIXEL,
+    PNG,
+    PROMPT,
+    WITHOUT_IMAGE,
+    build,
+)
 
-# Of one date: newer facts change what a request is built by, and none of these bytes.
-FACTS = Facts(json.loads(bundled().file("providers", "2026.11.15", "facts.json")), "facts")
 DATE = "facts of 2026-11-15"
 
-MODELS = {
-    "anthropic": "claude-opus-5-5",
-    "bedrock": "eu.anthropic.claude-opus-5-5-v1:0",
-    "deepseek": "deepseek-v4-pro",
-    "gemini": "gemini-3.8-flash",
-    "litellm": "anthropic/claude-opus-5-5",
-    "openai": "gpt-5.6-sol",
-    "openai-responses": "gpt-5.6-sol",
-}
 OWNERS = MODELS | {to: to for to in MODELS} | {"litellm": "anthropic"}
 """Whose rules hold for each target's model above."""
 INSISTING = ("anthropic", "bedrock", "gemini", "litellm")
 """Those that want a user first and last, and nothing blank."""
 
-PIXEL = "iVBORw0KGgo="
-PNG = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
 LINKED = {"type": "image_url", "image_url": {"url": "https://example.com/boat.png"}}
 GO: dict[str, Any] = {"role": "user", "content": "Go."}
 YES: dict[str, Any] = {"role": "assistant", "content": "Yes."}
@@ -61,42 +60,6 @@ MARK = {"cache_control": {"type": "ephemeral"}}
 SIGNED = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
 OPENING = "(The assistant opens this conversation.)"
 SKIPPED = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
-
-LIST = {"name": "list", "description": "List the boats.", "input_schema": {"type": "object", "properties": {}}}
-LOOK = {
-    "type": "function",
-    "function": {
-        "name": "look",
-        "description": "Look at a boat.",
-        "parameters": {"type": "object", "properties": {"boat": {"type": "string"}}, "required": ["boat"]},
-    },
-}
-PROMPT = Prompt(
-    (
-        Part("base", "You are Ada.\n", Pace.RELEASE, "test"),
-        Part("harbour", "The harbour has two boats.\n", Pace.PROJECT, "test"),
-        Part("tide", "The tide is low.\n", Pace.TURN, "test"),
-    ),
-    tools=(LOOK, LIST),
-)
-CALLS = [
-    {"id": "call_1", "type": "function", "function": {"name": "list", "arguments": ""}},
-    {"id": "call_2", "type": "function", "function": {"name": "look", "arguments": '{"boat": "Gjøa"}'}},
-]
-CONVERSATION: list[dict[str, Any]] = [
-    {"role": "user", "content": "Which boats are there?"},
-    {"role": "assistant", "content": "I look.", "tool_calls": CALLS},
-    {"role": "tool", "tool_call_id": "call_1", "content": "Fram, Gjøa"},
-    {"role": "tool", "tool_call_id": "call_2", "content": "red"},
-    {"role": "assistant", "content": "Fram, and Gjøa, which is red."},
-    {"role": "user", "content": [{"type": "text", "text": "C’est celui-là, 船?"}, PNG]},
-]
-WITHOUT_IMAGE = [*CONVERSATION[:-1], {"role": "user", "content": "C’est celui-là, 船?"}]
-
-
-def build(to: str, *messages: Any, prompt: Any = "You are Ada.", model: str = "", **options: Any) -> Request:
-    """The request for a target's usual model."""
-    return build_request(prompt, messages, to=to, model=model or MODELS[to], **({"facts": FACTS} | options))
 
 
 def talk(request: Request) -> list[dict[str, Any]]:

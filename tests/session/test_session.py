@@ -42,8 +42,8 @@ from deepprompt.providers.facts import bundled_facts
 from deepprompt.session.notices import Change
 from deepprompt.session.saved import FORMAT
 from deepprompt.session.verdict import Verdict, judge
-from tests.request.test_marks import MODELS, Model, rest, said
 from tests.support.conversations import TOOL_NAMES, WORDS, Message, conversations, texts
+from tests.support.models import MODELS, Model, rest, said
 from tests.support.paths import ROOT
 from tests.support.recorder import sdk
 from tests.support.wire_rules import check, unmarked

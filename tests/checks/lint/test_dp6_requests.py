@@ -15,52 +15,37 @@ from deepprompt.checks.lint.findings import Finding, Limits
 from deepprompt.checks.lint.subjects import provider_of, subject_of
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.errors import MessageError, ToolError
-from deepprompt.providers.facts import Facts, Rules, bundled_facts
-from tests.request.test_marks import MODELS
+from deepprompt.providers.facts import bundled_facts
+from tests.support.bodies import (
+    BREAK,
+    FUNCTION,
+    GPT,
+    HOUR,
+    LONG,
+    MARK,
+    NOVA,
+    NOW,
+    OLD_GPT,
+    OPUS,
+    SONNET,
+    THOUGHT,
+    TOOL,
+    Body,
+    anything,
+    assistant,
+    claude,
+    gpt,
+    result,
+    rules_for,
+    text,
+    use,
+    user,
+)
 from tests.support.conversations import long_scenes, scenes
+from tests.support.models import MODELS
 
-Body = dict[str, Any]
-
-LONG = "The harbour has many boats. " * 600
-"""Enough for every provider to cache."""
-MARK: Body = {"cache_control": {"type": "ephemeral"}}
-HOUR: Body = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 SHORT: Body = {"cache_control": {"type": "ephemeral", "ttl": "5m"}}
 POINT: Body = {"cachePoint": {"type": "default"}}
-BREAK: Body = {"prompt_cache_breakpoint": {"mode": "explicit"}}
-OPUS, GPT, OLD_GPT, NOVA = "claude-opus-5-5", "gpt-5.6-sol", "gpt-4o", "amazon.nova-pro-v1:0"
-SONNET = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
-TOOL: Body = {"name": "look", "input_schema": {"type": "object"}}
-FUNCTION: Body = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
-THOUGHT: Body = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
-NOW = "<context>\nCurrent time: 2026-11-15 10:22\n</context>"
-
-
-def text(said: str = "Go.", **more: Any) -> Body:
-    """A block of text."""
-    return {"type": "text", "text": said, **more}
-
-
-def user(*content: Any) -> Body:
-    """A user's message: one text as it is, or blocks."""
-    return {"role": "user", "content": content[0] if content and isinstance(content[0], str) else list(content)}
-
-
-def assistant(*content: Any) -> Body:
-    """An answer."""
-    return user(*content) | {"role": "assistant"}
-
-
-def claude(*messages: Any, **more: Any) -> Body:
-    """A request for Anthropic, with a long system prompt that is marked."""
-    system = [text(LONG, **MARK)]
-    return {"model": OPUS, "max_tokens": 9, "system": system, "messages": list(messages) or [user("Go.")], **more}
-
-
-def gpt(*messages: Any, **more: Any) -> Body:
-    """A request for OpenAI, with a long developer message."""
-    developer = {"role": "developer", "content": [text(LONG)]}
-    return {"model": GPT, "messages": [developer, *(messages or [user("Go.")])], **more}
 
 
 def converse(*messages: Any, **more: Any) -> Body:
@@ -83,24 +68,6 @@ def call(**more: Any) -> Body:
     """A call of a tool, as Chat Completions has it."""
     made = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     return {"role": "assistant", "content": None, "tool_calls": [made], **more}
-
-
-def result(said: str = "red", **more: Any) -> Body:
-    """A tool's result, as Anthropic has it."""
-    return {"type": "tool_result", "tool_use_id": "a", "content": said, **more}
-
-
-def use(**more: Any) -> Body:
-    """A call of a tool, as Anthropic has it."""
-    return {"type": "tool_use", "id": "a", "name": "look", "input": {}, **more}
-
-
-def rules_for(body: Any, model: str = "", facts: Facts | None = None) -> Rules | None:
-    """What holds for a body, as a command would look it up."""
-    facts, looks_like = facts or bundled_facts(), provider_of(body)
-    model = model or (str(body.get("model", "")) if isinstance(body, dict) else OPUS)
-    provider = facts.route(model) or looks_like if looks_like == "litellm" else looks_like
-    return facts.rules(provider, model) if provider else None
 
 
 def found(body: Any, model: str = "", known: bool = True) -> list[Finding]:
@@ -379,39 +346,6 @@ def test_our_own_requests_raise_nothing(to: str, data: st.DataObject) -> None:
     for rules in (request.rules, replace(request.rules, minimum=0), None):
         subject = subject_of(request.body, to)
         assert {finding.code for finding in find(subject, Limits(rules=rules))} <= known
-
-
-def anything() -> st.SearchStrategy[Any]:
-    """JSON that is, or nearly is, a request."""
-    names = st.sampled_from([
-        "messages", "system", "tools", "content", "role", "cache_control", "cachePoint", "type", "text", "thinking",
-        "input", "contents", "parts", "toolConfig", "prompt_cache_options", "prompt_cache_breakpoint", "ttl", "mode",
-        "function", "toolResult", "tool_calls", "metadata", "config", "cachedContent", "model", "instructions",
-        "output", "prompt_cache_key", "user_id", "tool_use",
-    ])  # fmt: skip
-    words = st.sampled_from(
-        [
-            "",
-            "user",
-            "assistant",
-            "tool",
-            "system",
-            "explicit",
-            "ephemeral",
-            "1h",
-            "x" * 9,
-            OPUS,
-            GPT,
-            "gemini/x",
-            "\ud83d",
-        ]
-    )
-    leaves = st.one_of(st.none(), st.booleans(), st.integers(-2, 10**20), st.floats(allow_nan=True), words)
-    return st.recursive(
-        leaves,
-        lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(names, inner, max_size=5)),
-        max_leaves=30,
-    )
 
 
 TOP = (

@@ -16,7 +16,7 @@ from deepprompt.checks.lint.subjects import subjects_of_requests
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.errors import MessageError
 from deepprompt.providers.facts import bundled_facts
-from tests.checks.lint.test_dp6_requests import (
+from tests.support.bodies import (
     BREAK,
     FUNCTION,
     GPT,
@@ -40,9 +40,9 @@ from tests.checks.lint.test_dp6_requests import (
     use,
     user,
 )
-from tests.request.test_growing import as_prompt, outcome
-from tests.request.test_marks import MODELS
 from tests.support.conversations import long_scenes, scenes
+from tests.support.growing import as_prompt, outcome
+from tests.support.models import MODELS
 
 GO, YES, MORE = user(text(**MARK)), assistant("Yes."), user(text("More.", **MARK))
 UNMARKED = user(text())

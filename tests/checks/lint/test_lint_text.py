@@ -31,9 +31,9 @@ from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.settings import Settings
 from deepprompt.commands.lint_targets import load_subject
 from deepprompt.providers.segments import Segment
-from tests.hostile.test_linear import in_proportion
+from tests.support.growth import in_proportion
+from tests.support.keys import KEYS
 from tests.support.paths import DATA, ROOT
-from tests.text.test_secrets import KEYS
 
 CORPUS = DATA / "lint"
 PAGE = (ROOT / "docs" / "lint.md").read_text("utf-8")

@@ -15,7 +15,7 @@ from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.segments import read_request
 from deepprompt.errors import MessageError
 from deepprompt.providers import TARGETS
-from tests.request.test_request import CONVERSATION, PROMPT, WITHOUT_IMAGE, build
+from tests.support.harbour import CONVERSATION, PROMPT, WITHOUT_IMAGE, build
 
 BODY: dict[str, Any] = {
     "model": "claude-opus-5-5",

@@ -4,5 +4,5 @@ import pytest
 
 # Their asserts explain themselves, as those of a test do.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{corpus}" for corpus in ("scene", "programs", "places", "words", "waits"))
+    *(f"{__name__}.{corpus}" for corpus in ("scene", "programs", "places", "processes", "words", "waits"))
 )
