@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from deepprompt.checks.blame.blame import Blame, blame, total_tokens
 from deepprompt.commands.inputs import load_request
 from deepprompt.commands.options import given
-from deepprompt.commands.output import counted, write, write_json
+from deepprompt.commands.output import counted, write, write_json, write_lines
 from deepprompt.providers.segments import Segment
-from deepprompt.text.hygiene import reveal
 from deepprompt.text.secrets import redact
 
 # Changes that a terminal does not show.
@@ -48,11 +47,10 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         write_json(_report(found, tokens, prices))
     elif found is None:
-        write(
-            f"B begins with all of A: {tokens[0]:,} tokens can be read, {tokens[1] - tokens[0]:,} are new (estimated)\n"
-        )
+        new_tokens = tokens[1] - tokens[0]
+        write(f"B begins with all of A: {tokens[0]:,} tokens can be read, {new_tokens:,} are new (estimated)\n")
     else:
-        write(_described(found, tokens, prices))
+        write_lines(_described(found, tokens, prices))
     return 0 if found is None else 1
 
 
@@ -98,10 +96,10 @@ def _report(found: Blame | None, tokens: tuple[int, int], prices: _Prices) -> di
     return what | {"cost": round(_cost(found, tokens, prices), 3), "prices": prices.basis}
 
 
-def _described(found: Blame, tokens: tuple[int, int], prices: _Prices) -> str:
+def _described(found: Blame, tokens: tuple[int, int], prices: _Prices) -> list[str]:
     lines = [
         f"{found.kind}: {found.why}",
-        f"  where  {_visible(_where(found))}, byte {found.offset:,}",
+        f"  where  {_where(found)}, byte {found.offset:,}",
         f"  was    {_quoted(found.old, found.kind)}",
         f"  is     {_quoted(found.new, found.kind)}",
         f"  kept   {counted(found.kept, 'token')} at most (estimated)",
@@ -112,7 +110,7 @@ def _described(found: Blame, tokens: tuple[int, int], prices: _Prices) -> str:
         lines.append(f"  note   A has {tokens[0]:,} tokens, and fewer than {prices.minimum:,} are not cached")
     if found.changing:
         lines.append("  note   this is the turn's context, which may change; what is to be cached stands before it")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _where(found: Blame) -> str:
@@ -127,8 +125,4 @@ def _where(found: Blame) -> str:
 
 def _quoted(line: str, kind: str) -> str:
     """Return a line so that all of it is seen: blanks at its end, line ends, how its characters are composed."""
-    return _visible(json.dumps(line, ensure_ascii=kind in _UNSEEN)) if line else "(nothing)"
-
-
-def _visible(text: str) -> str:
-    return reveal(redact(text, "", []), "", [])
+    return json.dumps(redact(line, "", []), ensure_ascii=kind in _UNSEEN) if line else "(nothing)"

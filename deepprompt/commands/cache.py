@@ -10,9 +10,8 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from deepprompt.commands.options import given
-from deepprompt.commands.output import say, write, write_json
+from deepprompt.commands.output import say, write_json, write_lines
 from deepprompt.errors import MessageError
-from deepprompt.text.hygiene import one_line, reveal
 from deepprompt.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         both = {"first": reports[0], "second": reports[-1], "ratio": _ratio(replays[0], replays[-1])}
         write_json(both if options.compare else reports[0])
     else:
-        write(_side_by_side(*replays) if options.compare else _table(replays[0]))
+        write_lines(_side_by_side(*replays) if options.compare else _table(replays[0]))
     return 0
 
 
@@ -184,7 +183,7 @@ def replay_transcript(
     return Replay(transcript.name, times, result, (*assumed, *result.assumed))
 
 
-def _table(replay: Replay) -> str:
+def _table(replay: Replay) -> list[str]:
     result = replay.result
     heads, cells = replay.columns()
     whys = [*(charge.why for charge in result.charges), ""]
@@ -197,7 +196,7 @@ def _table(replay: Replay) -> str:
     return _page(result.rules, [], rows, [share, price], replay.assumed)
 
 
-def _side_by_side(first: Replay, second: Replay) -> str:
+def _side_by_side(first: Replay, second: Replay) -> list[str]:
     (heads, cells), (other_heads, others) = first.columns(), second.columns()
     rows = [["turn", *(f"{head} 1" for head in heads), *(f"{head} 2" for head in other_heads), ""]]
     turns = zip_longest(cells[:-1], others[:-1])
@@ -229,12 +228,11 @@ def _turns(rows: int) -> list[str]:
 
 def _page(
     rules: Rules, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[str], assumed: Iterable[str]
-) -> str:
-    """Return a table with what stands over and under it, and nothing in it that a terminal would obey."""
+) -> list[str]:
+    """Return the lines of a table with what stands over and under it."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     shown = [f"{rules.provider}, {rules.model}, facts of {rules.as_of}", *names, ""]
     for row in rows:
         cells = [cell.rjust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
         shown.append("  ".join([*cells, row[-1]]).rstrip())
-    shown += ["", *lines, "", "assumed:", *(f"  {sentence}" for sentence in assumed)]
-    return "".join([one_line(reveal(line, "", []), "", []) + "\n" for line in shown])
+    return [*shown, "", *lines, "", "assumed:", *(f"  {sentence}" for sentence in assumed)]

@@ -18,7 +18,7 @@ from deepprompt.commands import lock as lock_command
 from deepprompt.commands.inputs import target_function
 from deepprompt.commands.lint_targets import load_subject
 from deepprompt.commands.options import given, working_folder
-from deepprompt.commands.output import write, write_json
+from deepprompt.commands.output import write, write_json, write_lines
 from deepprompt.commands.settings import FILE, read_settings
 from deepprompt.errors import DeepPromptError
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         return 1 if failed else 0
     for result in results:
         write(f"== {result.name}: {'ok' if result.passed else 'FAILED'}\n")
-        write("".join(f"{line}\n" for line in result.lines))
+        write_lines(result.lines)
     write(f"\n{'FAILED: ' + ', '.join(failed) if failed else 'all is well'}\n")
     return 1 if failed else 0
 

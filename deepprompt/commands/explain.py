@@ -14,7 +14,7 @@ from deepprompt.commands.inputs import built, load_request
 from deepprompt.commands.options import given, working_folder
 from deepprompt.commands.output import write, write_json
 from deepprompt.prompt import Pace
-from deepprompt.text.hygiene import one_line, reveal
+from deepprompt.text.display import display
 
 _HEADS = ("part", "pace", "bytes", "tokens", "share", "sha256", "origin")
 _TO_THE_RIGHT = (2, 3, 4)
@@ -127,8 +127,8 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _plain(text: str) -> str:
-    """Return a text with nothing in it that a terminal would obey."""
-    return one_line(reveal(text, "", []), "", []).replace("\t", " ")
+    """Return a text as one cell of a table."""
+    return display(text).replace("\t", " ")
 
 
 def _fit(widths: list[int], columns: int) -> None:

@@ -13,7 +13,7 @@ from deepprompt.checks.lint.report import as_json, describe, sarif_log
 from deepprompt.checks.lint.rules import RULES
 from deepprompt.commands.lint_targets import load_subject, read_file
 from deepprompt.commands.options import given, working_folder
-from deepprompt.commands.output import say, write, write_json
+from deepprompt.commands.output import say, write, write_json, write_lines
 from deepprompt.commands.settings import read_settings
 from deepprompt.errors import SourceError
 
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
         homes = {subject.name: home for target, subject in loaded if (home := _home(target, folder))}
         write_json(sarif_log(found, list(RULES.values()), files, homes, __version__), options.out or "")
     else:
-        write("".join(f"{line}\n" for line in describe(found, subjects)), options.out or "")
+        write_lines(describe(found, subjects), options.out or "")
     return 1 if any(not finding.excused for finding in found) else 0
 
 

@@ -14,7 +14,7 @@ from deepprompt.checks.lock.review import as_json, review, written
 from deepprompt.checks.settings import Settings
 from deepprompt.commands.inputs import read_target
 from deepprompt.commands.options import given, own_text, working_folder
-from deepprompt.commands.output import write, write_json
+from deepprompt.commands.output import write, write_json, write_lines
 from deepprompt.commands.settings import read_settings
 from deepprompt.errors import MessageError, SourceError
 
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         write_json(as_json(drifts, settings))
     else:
         lines = review(drifts, settings, made) if options.check else written(drifts, settings, [*others, *made])
-        write("".join(f"{line}\n" for line in lines))
+        write_lines(lines)
     return 1 if drifts and options.check else 0
 
 

@@ -11,8 +11,8 @@ from contextlib import suppress
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.files import replace_file
-from deepprompt.text.hygiene import from_system, one_line, reveal
-from deepprompt.text.secrets import redact
+from deepprompt.text.display import display
+from deepprompt.text.hygiene import from_system
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
@@ -58,6 +58,11 @@ def _write_file(data: bytes, path: str) -> None:
         raise SourceError(f"{path}: {error.strerror}") from None
 
 
+def write_lines(lines: Iterable[str], path: str = "") -> None:
+    """Write lines for a person to read, each made safe by `display`."""
+    write("".join([f"{display(line)}\n" for line in lines]), path)
+
+
 def write_json(value: object, path: str = "") -> None:
     """Write a value as indented JSON."""
     import json
@@ -66,11 +71,10 @@ def write_json(value: object, path: str = "") -> None:
 
 
 def say(message: str) -> None:
-    """Print one line to standard error, with no key in it and nothing that a terminal would obey."""
-    line = one_line(reveal(redact(from_system(message, "", []), "", []), "", []), "", [])
+    """Print one line to standard error, made safe by `display`."""
     if sys.stderr is not None:
         with suppress(OSError):  # a full disk behind it is no reason to lose the result
-            print("deepprompt:", line.encode(errors="backslashreplace").decode(), file=sys.stderr, flush=True)
+            print("deepprompt:", display(message), file=sys.stderr, flush=True)
 
 
 def say_notes(notes: Iterable[Note]) -> None:

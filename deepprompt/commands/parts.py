@@ -6,7 +6,7 @@ import argparse
 
 from deepprompt.catalog import PRESET, SUFFIX, Catalog, bundled, from_folder
 from deepprompt.commands.options import given
-from deepprompt.commands.output import write, write_json
+from deepprompt.commands.output import write_json, write_lines
 from deepprompt.errors import AssetError
 from deepprompt.tokens import estimate_tokens
 
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     for line in table:
         cells = [cell.rjust(width) if name == "tokens" else cell.ljust(width)
                  for name, cell, width in zip(columns, line, widths, strict=True)]  # fmt: skip
-        write("  ".join(cells).rstrip() + "\n")
+        write_lines(["  ".join(cells).rstrip()])
     return 0
 
 

@@ -10,7 +10,7 @@ from deepprompt.checks.perturb.perturb import perturb
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.commands.inputs import TIMEOUT, target_function
 from deepprompt.commands.options import given, working_folder
-from deepprompt.commands.output import say, write, write_json
+from deepprompt.commands.output import say, write_json, write_lines
 from deepprompt.commands.settings import read_settings
 from deepprompt.errors import CallError, SourceError
 from deepprompt.sources.function import Function, find_function
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
             continue
         found.append(result.as_json())
         if not options.json:
-            write(result.report() + "\n")
+            write_lines(result.report().split("\n"))
     if options.json:
         write_json(found)
     return 0 if all(result["stable"] for result in found) else 1

@@ -7,7 +7,7 @@ import difflib
 import os
 
 from deepprompt.commands.options import given
-from deepprompt.commands.output import counted, say, write, write_json
+from deepprompt.commands.output import counted, say, write_json, write_lines
 from deepprompt.errors import AuditError
 from deepprompt.systems.audit import read_log, replay
 from deepprompt.systems.template import PromptAssembler
@@ -37,11 +37,11 @@ def run(options: argparse.Namespace) -> int:
         )
     else:
         for number, record, drift in found:
-            write(f"{options.log}:{number}: {record.get('task_ref')}: {drift.reason}\n")
+            write_lines([f"{options.log}:{number}: {record.get('task_ref')}: {drift.reason}"])
             lines = difflib.unified_diff(
                 drift.before.split("\n"), drift.after.split("\n"), "recorded", "now", lineterm=""
             )
-            write("".join(f"{line}\n" for line in lines))
+            write_lines(lines)
     for number in contents.damaged:
         say(f"{options.log}:{number}: not a whole record; passed over")
     if contents.damaged and not drifts:  # a green light here would be one for nothing

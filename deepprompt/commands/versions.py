@@ -6,7 +6,7 @@ import argparse
 
 from deepprompt.catalog import bundled, from_folder
 from deepprompt.commands.options import given
-from deepprompt.commands.output import write, write_json
+from deepprompt.commands.output import write_json, write_lines
 from deepprompt.errors import AssetError
 
 
@@ -27,5 +27,5 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         write_json(versions)
     else:
-        write("".join(f"{family} {' '.join(found)}\n" for family, found in versions.items()))
+        write_lines(f"{family} {' '.join(found)}" for family, found in versions.items())
     return 0

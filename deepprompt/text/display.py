@@ -9,8 +9,8 @@ from deepprompt.text.secrets import redact
 def display(text: str) -> str:
     """Return a text as one line that a terminal can print.
 
-    Keys are redacted, hidden and control characters are written as `⟨U+XXXX⟩`, line breaks and tabs become blanks,
-    and what cannot be encoded as UTF-8 becomes U+FFFD.
+    Keys are redacted, hidden and control characters are written as `⟨U+XXXX⟩`, line breaks become blanks, and what
+    cannot be encoded as UTF-8 becomes U+FFFD. Tabs stay.
     """
     # Keys first: a private key is recognised by its line breaks.
-    return one_line(reveal(redact(from_system(text, "", []), "", []), "", []), "", []).replace("\t", " ")
+    return one_line(reveal(redact(from_system(text, "", []), "", []), "", []), "", [])

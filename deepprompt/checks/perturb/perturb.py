@@ -24,7 +24,7 @@ from deepprompt.errors import CallError, MessageError, SourceError
 from deepprompt.prompt import Pace
 from deepprompt.providers.segments import Segment
 from deepprompt.sources.function import Function, Surroundings, call_function, find_function
-from deepprompt.text.hygiene import one_line, reveal
+from deepprompt.text.display import display
 from deepprompt.text.secrets import redact
 
 _ALWAYS = "again"
@@ -89,13 +89,13 @@ class Stability:
         for part, kinds in behind.items():
             # What is never the same twice moves with everything, and that says nothing.
             lines.append(
-                f"  as it may, {_shown(part)} moved with: {', '.join(kinds[:1] if _ALWAYS in kinds else kinds)}"
+                f"  as it may, {display(part)} moved with: {', '.join(kinds[:1] if _ALWAYS in kinds else kinds)}"
             )
         skipped: dict[str, list[str]] = {}
         for outcome in self.outcomes:
             kinds = skipped.setdefault(outcome.skipped, [])
             kinds += [outcome.kind] if outcome.kind not in kinds else []
-        lines += [f"  not moved: {', '.join(kinds)}: {_shown(why)}" for why, kinds in skipped.items() if why]
+        lines += [f"  not moved: {', '.join(kinds)}: {display(why)}" for why, kinds in skipped.items() if why]
         lines += [f"  {self.advice}"] if self.advice else []
         return "\n".join(lines)
 
@@ -269,22 +269,17 @@ def _by_kind(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, list[str]]]:
 def _difference(outcome: Outcome) -> list[str]:
     what = f"  {outcome.kind}, {outcome.said}: "
     if outcome.moved is None:
-        return [f"{what}it fails: {_shown(outcome.failed)}"]
+        return [f"{what}it fails: {display(outcome.failed)}"]
     moved = outcome.moved
     place = moved.place if moved.source in ("", moved.place) else f"{moved.place}, {moved.source}"
     line = f", line {moved.line}" if moved.line else ""
     return [
         f"{what}{moved.why}",
-        f"    where  {_shown(place)}{line}, byte {moved.offset:,}",
+        f"    where  {display(place)}{line}, byte {moved.offset:,}",
         f"    was    {_quoted(moved.old)}",
         f"    is     {_quoted(moved.new)}",
     ]
 
 
 def _quoted(line: str) -> str:
-    return _shown(json.dumps(line, ensure_ascii=False)) if line else "(nothing)"
-
-
-def _shown(text: str) -> str:
-    """Return a text for one line of a terminal: no key in it, nothing hidden."""
-    return one_line(reveal(redact(text, "", []), "", []), "", [])
+    return display(json.dumps(redact(line, "", []), ensure_ascii=False)) if line else "(nothing)"
