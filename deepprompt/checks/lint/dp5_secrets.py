@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.prompt import Note, sha256_hex
-from deepprompt.text.hygiene import one_line, reveal
+from deepprompt.text.display import display
 from deepprompt.text.secrets import redact
 
 RULES = (
@@ -147,8 +147,7 @@ def _prefixed(text: str) -> Iterator[Key]:
 def excerpt(text: str) -> str:
     """Return a text between quotes as a message may show it: short, on one line, visible, without keys."""
     # Keys go first: what is left of one after a cut is not recognised any more.
-    text = redact(_LABELLED.sub(_redacted, text[: 4 * _LONGEST]), "", [])
-    shown = one_line(reveal(text, "", []), "", []).strip()
+    shown = display(_LABELLED.sub(_redacted, text[: 4 * _LONGEST])).strip()
     return f"'{shown}'" if len(shown) <= _LONGEST - 2 else f"'{shown[: _LONGEST - 3]}…'"
 
 

@@ -14,8 +14,7 @@ from deepprompt.checks.lint import pacing
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.turn import Turn, goes_on_from, read_turns, shared
 from deepprompt.errors import MessageError
-from deepprompt.text.hygiene import one_line, reveal
-from deepprompt.text.secrets import redact
+from deepprompt.text.display import display
 
 RULES = (
     Rule(
@@ -154,7 +153,7 @@ def _settings(before: Turn, turn: Turn) -> Iterator[_Found]:
         if was != now and name not in _ASIDE:
             code = _SETTINGS.get(name, "DP706")
             change = "changed" if was and now else "is new" if now else "is gone"
-            values = f" from {_visible(was or '', 40)} to {_visible(now or '', 40)}" if code == "DP705" else ""
+            values = f" from {display(was or '')[:40]} to {display(now or '')[:40]}" if code == "DP705" else ""
             yield code, name, f"{name} {change}{values}"
 
 
@@ -215,9 +214,4 @@ def _said(found: Blame) -> str:
     else:
         where = found.place if path in found.place else f"{found.place}, {path}"
     line = f", line {found.line}" if found.line else ""
-    return f"{KINDS[found.kind]}: {_visible(where, _SHOWN)}{line}"
-
-
-def _visible(text: str, limit: int) -> str:
-    """Return some of a text in one line, without hidden characters and keys."""
-    return reveal(one_line(redact(text[:limit], "", []), "", []), "", [])
+    return f"{KINDS[found.kind]}: {display(where)[:_SHOWN]}{line}"

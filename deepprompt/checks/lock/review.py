@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from deepprompt.checks.lock.lock import Drift, LockedPart, LockedPrompt
 from deepprompt.checks.settings import Settings
 from deepprompt.providers.facts import Rules, bundled_facts
-from deepprompt.text.hygiene import one_line, reveal
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def review(drifts: Sequence[Drift], settings: Settings, made: Sequence[LockedPro
 
 
 def _changes(drift: Drift) -> Iterator[str]:
-    name = _shown(drift.name)
+    name = drift.name
     if drift.old is None or drift.new is None:
         yield f"{name}: not locked yet" if drift.old is None else f"{name}: locked, but the project has no such prompt"
         return
@@ -84,20 +83,20 @@ def _changes(drift: Drift) -> Iterator[str]:
     for sign, old, new in drift.rows:
         yield f"  {sign} {_change(old, new)}"
     if drift.old.target != drift.new.target:
-        yield f"  ~ target: {_shown(drift.old.target)} -> {_shown(drift.new.target)}"
+        yield f"  ~ target: {drift.old.target} -> {drift.new.target}"
 
 
 def _change(old: LockedPart | None, new: LockedPart | None) -> str:
     part = new or old
     assert part is not None
-    name = f"{_shown(part.part)} ({part.pace})"
+    name = f"{part.part} ({part.pace})"
     if old is None or new is None:
         tokens = part.tokens if old is None else -part.tokens
         return f"{name}: {tokens:+,} tokens" + (f", {part.version}" if part.version else "")
     if old == new:
         return f"{name}: stands elsewhere"
     if new.pace == old.pace == "setting":
-        return f"{name}: {_shown(old.value)} -> {_shown(new.value)}"
+        return f"{name}: {old.value} -> {new.value}"
     changes = [f"{old.tokens:,} -> {new.tokens:,} tokens ({new.tokens - old.tokens:+,})"]
     if old.sha256 == new.sha256:
         changes = []
@@ -163,10 +162,6 @@ def as_json(drifts: Sequence[Drift], settings: Settings) -> dict[str, object]:
         for drift in drifts
     ]
     return {"lock": settings.lock, "drifted": len(drifts), "prompts": rows}
-
-
-def _shown(text: str) -> str:
-    return one_line(reveal(text, "", []), "", [])
 
 
 def _counted(number: int, what: str) -> str:
