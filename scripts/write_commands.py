@@ -12,7 +12,8 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from deepprompt.cli import COMMANDS, every_parser
+from deepprompt.cli import every_parser
+from deepprompt.commands import COMMANDS
 from deepprompt.commands.parsers import Argument, Command, read_commands
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "commands.md"

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import deepprompt
-from deepprompt.cli import COMMANDS, main
+from deepprompt.cli import main
+from deepprompt.commands import COMMANDS
 
 COMMAND = [sys.executable, "-m", "deepprompt"]
 BOUNDARY = deepprompt.DYNAMIC_CONTEXT_BOUNDARY.encode()
@@ -62,15 +63,17 @@ VERSIONS = "base 1.0.0\nclaude_code 2.1.37\nproviders 2026.11.15\nsession 1.0.0\
 class TestHelp:
     """What a stranger sees first."""
 
-    @pytest.mark.parametrize("flag", ["-h", "--help"])
-    def test_lists_the_commands(self, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
-        """The help lists every command with what it does, on standard output, and exits 0."""
-        assert call(flag) == 0
+    @pytest.mark.parametrize(
+        "arguments", [(), ("-h",), ("--help",), ("help",)], ids=lambda words: " ".join(words) or "bare"
+    )
+    def test_lists_the_commands(self, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+        """The bare command and every way to ask for help list the commands on standard output, and exit 0."""
+        assert call(*arguments) == 0
         said = capsys.readouterr()
         assert said.err == ""
         for name, summary in COMMANDS.items():
             assert re.search(rf"^ +{name} +{summary}$", said.out, re.MULTILINE)
-        assert "Run 'deepprompt COMMAND --help' for the options of a command." in said.out
+        assert "Run 'deepprompt help COMMAND' or 'deepprompt COMMAND --help' for the" in said.out
 
     @pytest.mark.parametrize("command", COMMANDS)
     def test_of_a_command(self, command: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,13 +84,22 @@ class TestHelp:
         assert COMMANDS[command][:1].upper() + COMMANDS[command][1:] + "." in said.out
         assert said.err == ""
 
-    def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """`--version` prints the version of the package."""
-        assert call("--version") == 0
+    def test_help_of_a_command(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """`help COMMAND` prints exactly what `COMMAND --help` prints, for every command."""
+        for command in COMMANDS:
+            assert call(command, "--help") == 0
+            asked = capsys.readouterr()
+            assert call("help", command) == 0
+            assert capsys.readouterr() == asked
+
+    @pytest.mark.parametrize("flag", ["-V", "--version"])
+    def test_version(self, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """`-V` and `--version` print the version of the package."""
+        assert call(flag) == 0
         assert capsys.readouterr().out == f"deepprompt {deepprompt.__version__}\n"
 
     @posix
-    @pytest.mark.parametrize("arguments", [("--help",), ("build", "--help"), ("--version",)])
+    @pytest.mark.parametrize("arguments", [(), ("help", "build"), ("--help",), ("build", "--help"), ("--version",)])
     def test_closed_pipe(self, arguments: tuple[str, ...], tmp_path: Path) -> None:
         """Help into a pipe that nobody reads ends quietly."""
         assert run(*arguments, cwd=tmp_path, shell='{ sleep 0.2; "$@"; } | true').stderr == b""
@@ -97,8 +109,12 @@ class TestUsage:
     """Wrong usage exits 2 and says what is wrong."""
 
     WRONG = (
-        ((), "deepprompt: error: the following arguments are required: COMMAND"),
-        (("bild",), "deepprompt: error: argument COMMAND: invalid choice: 'bild' (choose from"),
+        (("bild",), "deepprompt: error: no command 'bild'; did you mean build?"),
+        (("nonsense",), f"deepprompt: error: no command 'nonsense'; there are: {', '.join(COMMANDS)}"),
+        (("",), "deepprompt: error: no command ''; there are: "),
+        (("help", "bild"), "deepprompt help: error: argument COMMAND: no command 'bild'; did you mean build?"),
+        (("help", "build", "lint"), "deepprompt help: error: unrecognized arguments: lint"),
+        (("-v",), "deepprompt: error: unrecognized arguments: -v"),
         (("--bogus",), "deepprompt: error: "),
         (("build", "--bogus"), "error: unrecognized arguments: --bogus"),
         (("build", "extra"), "error: unrecognized arguments: extra"),
@@ -148,6 +164,7 @@ class TestUsage:
         ("arguments", "meant"),
         [
             (("bild",), "build"),
+            (("help", "perturbe"), "perturb"),
             (("--verson",), "--version"),
             (("build", "--portabel"), "--portable"),
             (("build", "extra", "--jsn=1"), "--json"),

@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from deepprompt.commands import COMMANDS
 from deepprompt.commands.output import write
 from deepprompt.commands.parsers import Argument, Command, read_commands
 
@@ -43,7 +44,7 @@ write the script anew."""
 
 def run(options: argparse.Namespace) -> int:
     """Print the script."""
-    write(SCRIPTS[options.shell](read_commands(options.every_parser())))
+    write(SCRIPTS[options.shell](read_commands(options.parsers(list(COMMANDS), list(COMMANDS)))))
     return 0
 
 

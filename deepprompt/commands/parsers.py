@@ -1,6 +1,7 @@
-"""What every command takes, read from its parser: for `completion`, and for the page docs/commands.md.
+"""The arguments of every command, read from its parser: for `completion`, and for the page docs/commands.md.
 
-argparse has no public way to ask a parser what it takes. The private one is used here and nowhere else.
+argparse has no public way to list a parser's arguments. Apart from suggestions in `cli`, only this module uses the
+private way.
 """
 
 from __future__ import annotations

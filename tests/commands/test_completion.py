@@ -23,7 +23,8 @@ from pathlib import Path
 
 import pytest
 
-from deepprompt.cli import COMMANDS, every_parser, main
+from deepprompt.cli import every_parser, main
+from deepprompt.commands import COMMANDS
 from deepprompt.commands.completion import SCRIPTS
 from deepprompt.commands.parsers import PATHS, read_commands
 

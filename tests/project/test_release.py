@@ -32,7 +32,7 @@ import yaml
 
 import deepprompt
 from deepprompt.catalog import MANIFEST, bundled, parse_manifest
-from deepprompt.cli import COMMANDS
+from deepprompt.commands import COMMANDS
 from tests.support.paths import ROOT
 
 NEEDED = os.environ.get("DEEPPROMPT_NEED_RELEASE") == "1"
