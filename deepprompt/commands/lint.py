@@ -8,9 +8,8 @@ import os
 import re
 
 from deepprompt import __version__
-from deepprompt.checks.lint.linter import known_code, lint_all, unknown_models
+from deepprompt.checks.lint.linter import RULES, known_code, lint_all, unknown_models
 from deepprompt.checks.lint.report import as_json, describe, sarif_log
-from deepprompt.checks.lint.rules import RULES
 from deepprompt.commands.lint_targets import load_subject, read_file
 from deepprompt.commands.options import given, working_folder
 from deepprompt.commands.output import say, write, write_json, write_lines

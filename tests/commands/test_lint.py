@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deepprompt.checks.lint.rules import RULES
+from deepprompt.checks.lint.linter import RULES
 from deepprompt.cli import main
 from tests.support.guarded import failure, project, run, wrong
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from deepprompt.checks.lint.dp1_moving import movements, said_before
-from deepprompt.checks.lint.dp5_secrets import Lines, excerpt
-from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
-from deepprompt.checks.lint.slow import SHOWN, SlowText, slow_texts, without_comments
+from deepprompt.checks.lint.findings import Finding, Limits, Lines, Rule, Subject
+from deepprompt.checks.lint.keys import excerpt
+from deepprompt.checks.lint.moving_text import movements, said_before
+from deepprompt.checks.lint.slow_text import SHOWN, SlowText, slow_texts, without_comments
 from deepprompt.text.hygiene import is_blank
 
 RULES = (

@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from deepprompt.checks.lint.dp5_secrets import Lines, excerpt
-from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
-from deepprompt.checks.places import BOUNDARY
+from deepprompt.checks.lint.findings import Finding, Limits, Lines, Rule, Subject
+from deepprompt.checks.lint.keys import excerpt
+from deepprompt.checks.lint.slow_text import BOUNDARY_LINE, REAL_BOUNDARY, plain
 from deepprompt.prompt import Note
 from deepprompt.providers.segments import Segment
-from deepprompt.sources.instructions import WHITELIST
 from deepprompt.text.hygiene import escape_boundary, escape_roles, reveal
 
 RULES = (
@@ -56,13 +55,6 @@ RULES = (
 _DIRECTIONS = {f"U+{code:04X}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _MOST_NAMED = 3
 
-_ESCAPE = re.compile(r'\\(?:u00([01][0-9a-fA-F])|([nrt"/]))')
-_ESCAPED = {"n": " \n", "r": " \r", "t": " \t", '"': ' "', "/": " /"}
-
-_LINE = BOUNDARY.strip("\n")
-REAL_BOUNDARY = re.compile(rf"(?:^|(?<=\n)){re.escape(_LINE)}(?= ?\n|$)")
-"""The boundary as the builder writes it, on a line of its own."""
-
 # A type between brackets after the name of another, as `List<User>`; a component, as `<Tool label="Undo" />`; and a
 # placeholder in a path or an address, as `<user>@<host>`. All are spelled as no template spells a speaker, and none is
 # believed where the text also closes such a tag.
@@ -84,13 +76,13 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
     before = Segment("", "", "", "")
     for segment in subject.segments:
         text = plain(segment)
-        if is_instruction_file(subject, segment):
+        if subject.is_instruction_file(segment):
             if segment.changing:  # it was cut at what it took for the boundary, which is in neither piece
                 line = before.text.count("\n") + 2 if before.place == segment.place else 2
                 yield Finding("DP303", "a boundary in an instruction file", subject.name, segment.place, line, 1)
         elif real and segment.role == "system":
             # A text that was cut there has it no more; of a prompt it is a part of its own.
-            match = None if segment.changing and text.strip() != _LINE else REAL_BOUNDARY.search(text)
+            match = None if segment.changing and text.strip() != BOUNDARY_LINE else REAL_BOUNDARY.search(text)
             if match:
                 text = text[: match.start()] + " " * len(match[0]) + text[match.end() :]
             real = not match and not segment.changing
@@ -101,20 +93,6 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
         for code, offset, message in found:
             yield Finding(code, message, subject.name, segment.place, *lines.at(offset))
         before = segment
-
-
-def plain(segment: Segment) -> str:
-    r"""Return a segment's text as a model reads it, character under character: of JSON the `\n` are line ends."""
-    text = segment.text.replace("\r\n", " \n")
-    if segment.kind not in ("tool", "tool_use") or "\\" not in text:
-        return text
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)).ljust(6) if found[1] else _ESCAPED[found[2]], text)
-
-
-def is_instruction_file(subject: Subject, segment: Segment) -> bool:
-    """Whether a segment is a file, or a piece of one, that the builder takes for instructions."""
-    name = f"/{segment.place}".replace("\\", "/")
-    return subject.is_file and name.endswith(tuple(f"/{known}" for known in WHITELIST))
 
 
 def _hidden(text: str) -> Iterator[tuple[str, int, str]]:

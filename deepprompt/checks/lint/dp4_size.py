@@ -7,10 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from deepprompt.checks.lint.dp3_forged import is_instruction_file, plain
-from deepprompt.checks.lint.dp5_secrets import Lines, excerpt
-from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
-from deepprompt.checks.lint.slow import without_code, without_keys
+from deepprompt.checks.lint.findings import Finding, Limits, Lines, Rule, Subject
+from deepprompt.checks.lint.keys import excerpt
+from deepprompt.checks.lint.slow_text import plain, without_code, without_keys
 from deepprompt.providers.segments import Segment
 from deepprompt.sources.instructions import WHITELIST
 from deepprompt.text.compare import shared_start
@@ -74,7 +73,7 @@ def _size(subject: Subject, part: Segment, limits: Limits) -> Iterator[Finding]:
 
 def _cut(subject: Subject, part: Segment, limits: Limits) -> Iterator[Finding]:
     size = len(part.text.encode(errors="surrogatepass"))
-    if is_instruction_file(subject, part) and size > limits.instruction_bytes:
+    if subject.is_instruction_file(part) and size > limits.instruction_bytes:
         message = f"{size:,} bytes, of which the first {limits.instruction_bytes:,} are read"
         yield Finding("DP404", message, subject.name, part.place)
     elif part.origin.endswith(WHITELIST) and part.text.rstrip().endswith(TRUNCATION_MARKER):

@@ -1,21 +1,11 @@
-"""DP5: keys in a prompt, and how the other rules quote a text without quoting one.
-
-What a key looks like by itself is `sources.secrets`' to say. Here is what is known for one only by the word before it,
-such as a password, and which of all are an example's: documentation is full of keys that open nothing, and a lint that
-shouts at each of them is soon switched off.
-"""
+"""DP5: keys in a prompt."""
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
-from deepprompt.prompt import Note, sha256_hex
-from deepprompt.text.display import display
-from deepprompt.text.secrets import redact
+from deepprompt.checks.lint.findings import Finding, Limits, Lines, Rule, Subject
+from deepprompt.checks.lint.keys import keys
 
 RULES = (
     Rule(
@@ -28,70 +18,6 @@ RULES = (
     ),
 )
 
-_LONGEST = 60
-
-# How far a key goes: to the next blank or quote; a private key goes over lines.
-_TOKEN = re.compile(r"[^\s\"'`<>]{1,4096}+")
-_ADDRESS = re.compile(r"[^\s/@]{1,520}+@?[^\s\"'`<>]{0,80}+")
-_PRIVATE = re.compile(r"-----BEGIN [A-Z ]{0,30}KEY-----[A-Za-z0-9+/=\s]*+(?:-----END [A-Z ]{0,30}KEY-----)?")
-_FILLER = re.compile(
-    r"x{4,}|\*{3}|\.{3}|…|0{6}|1234567|abc123|abcdef|example|sample|dummy|fake|placeholder|redacted|change|your|insert|test[-_]?key"
-    r"|eyJzdWIiOiIxMjM0NTY3ODkwIi",  # the last is the payload that everybody shows web tokens with
-    re.IGNORECASE,
-)
-# Passwords that are none, and hosts that nobody else reaches: other people's keys are not found there.
-_WORDS = frozenset(("admin", "guest", "pass", "passwd", "password", "postgres", "pw", "pwd", "root", "secret", "token"))
-_NEAR = re.compile(
-    r"@(?:localhost|127\.|\[::1\]|host\.docker\.internal|[\w-]{1,63}+(?![\w.-])|(?:[\w-]{1,63}\.){0,5}example\b)"
-)
-# Keys that a word announces. What follows must look as if it was drawn by lot: a word in it makes it an example's.
-_VALUE_END = r"(?![\w(\[{$<]|\.\w)"
-_LABEL_END = r"['\"*`]{0,3}[ \t]{0,2}(?:[:=]|is\b)[ \t]{0,2}['\"*`]{0,3}"
-_LABELLED = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?:password|passwort|passwd|passphrase|pwd|mot de passe|contraseña|senha)"
-    rf"{_LABEL_END}(?P<password>[A-Za-z0-9!@#%^&*+/=_?~-]{{8,64}}+){_VALUE_END}"
-    rf"|(?:api[ _-]?key|secret(?:[ _-]?key)?|(?:access|auth|api)[ _-]?token){_LABEL_END}"
-    rf"(?P<key>[A-Za-z0-9+/=_-]{{16,200}}+){_VALUE_END}"
-    rf"|Bearer[ \t]{{1,4}}(?P<token>[A-Za-z0-9._~+/=-]{{20,2000}}+){_VALUE_END}"
-    r"|(?P<sendgrid>(?-i:SG)\.[A-Za-z0-9_-]{16,32}+\.[A-Za-z0-9_-]{32,64}+))",
-    re.IGNORECASE,
-)
-_HEADER = re.compile(r"eyJ[\w-]*+[.!?]*+")  # of a web token, which everybody's begins with
-_KINDS = {"password": "password", "key": "API key", "token": "bearer token", "sendgrid": "SendGrid key"}
-_SIGNS = str.maketrans("0134578@$!", "oieastbasi")
-_WORDY = re.compile(
-    r"pass|secret|word|admin|secur|strong|welcome|test|demo|user|login|token|guest|qwert|letme|hunter|correct|horse|sample|value"
-    r"|hash|input|field|string|troub|dragon|winter|summer|spring|autumn|hello|world|root|some|this|that|here|prod|name"
-)
-_CHANGE = re.compile(
-    r"(?<=[a-z])[^a-z]|(?<=[A-Z])[^A-Za-z]|(?<=[A-Z])[a-z]|(?<=[0-9])[^0-9]|(?<=[^A-Za-z0-9])[A-Za-z0-9]"
-)
-_CHANGES = 4  # from one kind of character to another, in what was drawn by lot
-_FEWEST = 8  # different characters, in what is no mere filler
-_SHORTEST = 40  # characters of a private key that is not only named
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A key in a text: what kind it is, with the start of its SHA-256, and where it stands."""
-
-    detail: str
-    start: int
-    end: int
-    is_example: bool
-
-
-class Lines:
-    """Where the lines of a text begin."""
-
-    def __init__(self, text: str) -> None:
-        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-
-    def at(self, place: int) -> tuple[int, int]:
-        """Return the line and the column of a character, both from 1."""
-        line = bisect_right(self._starts, place)
-        return line, place - self._starts[line - 1] + 1
-
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
     """Yield every key in any text of a subject."""
@@ -102,68 +28,3 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
             kind, _, digest = key.detail.partition(", ")
             article = "an" if kind[0] in "AEIOU" else "a"
             yield Finding("DP501", f"{article} {kind}, {digest}", subject.name, segment.place, *lines.at(key.start))
-
-
-def keys(text: str) -> Iterator[Key]:
-    """Yield the keys of a text; what stands between the start and the end of one is never to be shown."""
-    end = 0
-    for key in sorted([*_prefixed(text), *_announced(text)], key=lambda key: key.start):
-        if key.start >= end:
-            yield key
-            end = key.end
-
-
-def _announced(text: str) -> Iterator[Key]:
-    """Yield what a word before it says to be a key, and what looks like one."""
-    for found in _LABELLED.finditer(text):
-        group = found.lastgroup or ""
-        key, start = found[group].rstrip(".!?"), found.start(group)
-        detail = f"{_KINDS[group]}, SHA-256 {sha256_hex(key)[:12]}"
-        yield Key(detail, start, start + len(key), not _is_drawn(found))
-
-
-def _is_drawn(found: re.Match[str]) -> bool:
-    """Whether what a word announces is so mixed that no person would have written it."""
-    key = found[found.lastgroup or ""]
-    if found.lastgroup == "token" and _HEADER.fullmatch(key):
-        return False
-    changes = len(_CHANGE.findall(re.sub(r"[-_/]", "", key)))  # the words of a name have these between them
-    wordy = _WORDY.search(key.lower()) or _WORDY.search(key.lower().translate(_SIGNS)) or _FILLER.search(key)
-    return not wordy and len(set(key)) >= _FEWEST and any(map(str.isdigit, key)) and changes >= _CHANGES
-
-
-def _prefixed(text: str) -> Iterator[Key]:
-    """Yield what is known for a key by how it begins."""
-    notes: list[Note] = []
-    redact(text, "", notes)
-    for note in notes:
-        start = note.offset or 0
-        pattern = _PRIVATE if note.detail.startswith("private") else _ADDRESS if "address" in note.detail else _TOKEN
-        match = pattern.match(text, start)
-        end = match.end() if match else start
-        yield Key(note.detail, start, end, _is_example(note.detail, text[start:end]))
-
-
-def excerpt(text: str) -> str:
-    """Return a text between quotes as a message may show it: short, on one line, visible, without keys."""
-    # Keys go first: what is left of one after a cut is not recognised any more.
-    shown = display(_LABELLED.sub(_redacted, text[: 4 * _LONGEST])).strip()
-    return f"'{shown}'" if len(shown) <= _LONGEST - 2 else f"'{shown[: _LONGEST - 3]}…'"
-
-
-def _redacted(found: re.Match[str]) -> str:
-    group = found.lastgroup or ""
-    if not _is_drawn(found):
-        return found[0]
-    return f"{found[0][: found.start(group) - found.start()]}[redacted: {_KINDS[group]}]"
-
-
-def _is_example(detail: str, key: str) -> bool:
-    if detail.startswith("private"):
-        return len(re.sub(r"-----[A-Z ]+-----|\s", "", key)) < _SHORTEST
-    if detail.startswith("password"):
-        user, _, rest = key.partition(":")
-        password, _, _ = rest.partition("@")
-        named = password.lower() in _WORDS or password == user or password[:1] in "$<{%[*"
-        return named or _FILLER.search(password) is not None or _NEAR.match(rest, len(password)) is not None
-    return _FILLER.search(key) is not None or len(set(key)) < _FEWEST

@@ -1,6 +1,6 @@
 """DP6: what one request does wrong, so that a provider refuses it or its cache is of no use.
 
-The marks have a module of their own, and so have the fields; here are the rules, and what the whole request says.
+The rules about marks are in `dp6_marks`, those about fields in `dp6_fields`; here are those about the whole request.
 """
 
 from __future__ import annotations
@@ -10,28 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deepprompt.checks.blocks import items
-from deepprompt.checks.lint import fields, marking
+from deepprompt.checks.lint import dp6_fields, dp6_marks
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
-from deepprompt.checks.lint.marks import Sent, read_sent
+from deepprompt.checks.lint.request_view import Sent, read_sent
 from deepprompt.providers.segments import Segment
 
-RULES = (
-    Rule(
-        "DP601", "too-many-marks", "The request has more marks than the provider takes.",
-        "Keep those at the end of the static prefix, of the previous request and of the newest message.", error=True,
-    ),
-    Rule(
-        "DP602", "mark-of-no-use", "A mark stands where it is refused or does nothing.",
-        "Put it on the last block before it that may carry one.", error=True,
-    ),
-    Rule(
-        "DP603", "lifetime-order", "A longer lifetime follows a shorter one.",
-        "Give earlier marks the longer lifetime: tools, then system, then messages.", error=True,
-    ),
-    Rule(
-        "DP604", "automatic-beside-marks", "Automatic caching has no mark left, or another lifetime than its block's.",
-        "Drop the cache_control of the request, or one of the marks.", error=True,
-    ),
+_OWN = (
     Rule(
         "DP605", "automatic-on-moving-end", "The request is cached up to a last block that moves with every turn.",
         "Mark the last block that stays, or leave the moving one in the history as it was sent.",
@@ -49,26 +33,6 @@ RULES = (
         "Set a prompt_cache_breakpoint, or leave prompt_cache_options.mode out.",
     ),
     Rule(
-        "DP609", "key-per-request", "The prompt_cache_key looks as if each request had its own.",
-        "Use one that stays, such as a tenant's name and the version of the prompt.",
-    ),
-    Rule(
-        "DP610", "cache-per-user", "The user_id gives each user a cache of their own.",
-        "Leave it out, or send that of a tenant, where users share a prompt.",
-    ),
-    Rule(
-        "DP611", "field-of-other-models", "A field is sent that this model does not take.",
-        "Send it only to models that do.", error=True,
-    ),
-    Rule(
-        "DP612", "beside-cached-content", "Cached content is named beside a system instruction or tools.",
-        "Put them into the cached content.", error=True,
-    ),
-    Rule(
-        "DP613", "lost-in-litellm", "LiteLLM drops or replaces this on the way to the provider.",
-        "Write it as that provider's route keeps it: deepprompt build --to litellm does.",
-    ),
-    Rule(
         "DP614", "reasoning-not-returned", "Reasoning that the provider wants back is missing.",
         "Append each answer as it came, reasoning included.",
     ),
@@ -80,11 +44,8 @@ RULES = (
         "DP616", "mark-on-moving-text", "A mark stands on text that changes with the turn: written, never read.",
         "Mark the last block before it.",
     ),
-    Rule(
-        "DP617", "unknown-lifetime", "A mark asks for a lifetime that the provider does not have.",
-        "Ask for one that it has.", error=True,
-    ),
 )  # fmt: skip
+RULES = tuple(sorted((*_OWN, *dp6_marks.RULES, *dp6_fields.RULES), key=lambda rule: rule.code))
 
 # How the time is told to a model; a time in a user's own words, or in a log, has nothing like it before it.
 _TOLD_TIME = re.compile(
@@ -102,7 +63,7 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
     sent = read_sent(subject, limits)
     if sent is None:
         return
-    for finder in (marking.find, fields.find, _moving_end, _lookback, _minimum, _unmarked, _reasoning):
+    for finder in (dp6_marks.find, dp6_fields.find, _moving_end, _lookback, _minimum, _unmarked, _reasoning):
         yield from finder(sent)
 
 

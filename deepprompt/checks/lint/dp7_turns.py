@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deepprompt.checks.blame.blame import KINDS, Blame, blame
-from deepprompt.checks.lint import pacing
+from deepprompt.checks.lint import dp7_unread
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
-from deepprompt.checks.lint.turn import Turn, goes_on_from, read_turns, shared
+from deepprompt.checks.lint.turn_view import Turn, goes_on_from, read_turns, shared
 from deepprompt.errors import MessageError
 from deepprompt.text.display import display
 
-RULES = (
+_OWN = (
     Rule(
         "DP701", "tools-come-or-go", "A tool was added or removed in the middle of a conversation.",
         "Send the same tools from the first request on, and say at the tail which of them may be used.",
@@ -58,24 +58,8 @@ RULES = (
         "Append a new message or block.",
     ),
     Rule(
-        "DP711", "mode-changed", "OpenAI's cache was asked for its entries in two ways, and finds none.",
-        "Keep to one mode, or mark the place where the earlier request ended.",
-    ),
-    Rule(
         "DP712", "key-changed", "The key of the cache changed: what was sent under another is not read.",
         "Use one key for all requests that share a prompt.",
-    ),
-    Rule(
-        "DP713", "too-much-added", "So much was added that the earlier entry is not found any more.",
-        "Set a mark where the earlier request ended.",
-    ),
-    Rule(
-        "DP714", "expired", "More time went by than an entry lives, counted from the start of a request.",
-        "Ask for a longer lifetime, or send the request again in time.",
-    ),
-    Rule(
-        "DP715", "fan-out", "Requests with the same beginning start at once: none reads what another writes.",
-        "Send one, and the others once its answer begins.",
     ),
     Rule(
         "DP716", "system-changed", "The system prompt is not what it was.",
@@ -90,6 +74,7 @@ RULES = (
         "Mark the last block that stays.",
     ),
 )  # fmt: skip
+RULES = tuple(sorted((*_OWN, *dp7_unread.RULES), key=lambda rule: rule.code))
 
 _TOOLS = {"tool added": "DP701", "tool removed": "DP701", "tool order": "DP703"}
 _BLOCKS = {"tool": "DP702", "system": "DP716", "tool_result": "DP708", "thinking": "DP709"}
@@ -116,7 +101,7 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
         for number, turn in enumerate(turns):
             for code, place, message in _between(turns[:number], turn, limits):
                 yield Finding(code, message, subject.name, place)
-        for code, place, message in pacing.fan_out(turns, limits.rules):
+        for code, place, message in dp7_unread.fan_out(turns, limits.rules):
             yield Finding(code, message, subject.name, place)
     except RecursionError:
         raise MessageError("requests that are nested too deeply to be compared") from None
@@ -140,7 +125,7 @@ def _between(earlier: Sequence[Turn], turn: Turn, limits: Limits) -> Iterator[_F
         if judged:
             yield judged[0], found.place, f"{pair}: {judged[1]}"
     elif same and not settings:
-        for code, place, message in pacing.not_found(before, turn, limits.rules):
+        for code, place, message in dp7_unread.not_found(before, turn, limits.rules):
             yield code, place, f"{pair}: {message}"
 
 

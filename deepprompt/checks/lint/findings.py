@@ -6,11 +6,14 @@ order, 3 text that is hidden or forges structure, 4 size, 5 secrets, 6 one reque
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deepprompt.providers.segments import Segment
+from deepprompt.sources.instructions import WHITELIST
 
 if TYPE_CHECKING:
     from deepprompt.providers.facts import Rules
@@ -66,6 +69,11 @@ class Subject:
     is_file: bool = False
     """Whether the text is a file's, as it is: then places are its lines."""
 
+    def is_instruction_file(self, segment: Segment) -> bool:
+        """Whether a segment is a file, or a piece of one, that the builder reads as instructions."""
+        name = f"/{segment.place}".replace("\\", "/")
+        return self.is_file and name.endswith(tuple(f"/{known}" for known in WHITELIST))
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -79,3 +87,15 @@ class Limits:
     """How much of an instruction file the builder takes."""
     repeated_characters: int = 120
     """From how many characters on a passage counts as repeated."""
+
+
+class Lines:
+    """Where the lines of a text begin."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def at(self, place: int) -> tuple[int, int]:
+        """Return the line and the column of a character, both from 1."""
+        line = bisect_right(self._starts, place)
+        return line, place - self._starts[line - 1] + 1

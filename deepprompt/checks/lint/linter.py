@@ -15,14 +15,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from deepprompt.checks.lint.findings import Finding, Limits, Subject
-from deepprompt.checks.lint.rules import FINDERS, RULES
+from deepprompt.checks.lint import (
+    dp1_moving,
+    dp2_order,
+    dp3_forged,
+    dp4_size,
+    dp5_secrets,
+    dp6_requests,
+    dp7_turns,
+)
+from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.subjects import model_of, provider_of, subject_of
 from deepprompt.errors import SourceError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.checks.settings import Settings
+
+_MODULES = (dp1_moving, dp2_order, dp3_forged, dp4_size, dp5_secrets, dp6_requests, dp7_turns)
+
+RULES: dict[str, Rule] = {rule.code: rule for module in _MODULES for rule in module.RULES}
+"""Every rule by its code, in the order of the codes."""
 
 _COMMENT = re.compile(r"(?:<!--|#|//) ?deepprompt: allow (DP\d{3}(?:, ?DP\d{3})*)(?: |\b)(.*?)(?:-->|$)", re.MULTILINE)
 _CODE = re.compile(r"DP\d{0,3}")
@@ -62,7 +75,7 @@ def lint(
     for code in (*select, *ignore):
         known_code(code)
     subject = value if isinstance(value, Subject) else subject_of(value, "prompt")
-    found = [finding for find in FINDERS for finding in find(subject, limits or Limits())]
+    found = [finding for module in _MODULES for finding in module.find(subject, limits or Limits())]
     found = [finding for finding in found if _wanted(finding.code, select, ignore)]
     allowed = _allowed(subject) if comments else {}
     exemptions = list(exemptions)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from itertools import groupby
 
 from deepprompt.checks.lint.findings import Finding, Rule, Subject
-from deepprompt.checks.lint.rules import RULES
+from deepprompt.checks.lint.linter import RULES
 from deepprompt.prompt import sha256_hex
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -24,8 +24,7 @@ from deepprompt.checks.lint import dp3_forged as forged
 from deepprompt.checks.lint import dp4_size as size
 from deepprompt.checks.lint import dp5_secrets as secret
 from deepprompt.checks.lint.findings import Finding, Limits, Subject
-from deepprompt.checks.lint.linter import lint, lint_all
-from deepprompt.checks.lint.rules import RULES
+from deepprompt.checks.lint.linter import RULES, lint, lint_all
 from deepprompt.checks.lint.subjects import subject_of
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.settings import Settings

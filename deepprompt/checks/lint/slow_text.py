@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from deepprompt.checks.lint.dp3_forged import REAL_BOUNDARY, plain
-from deepprompt.checks.lint.dp5_secrets import keys
 from deepprompt.checks.lint.findings import Subject
+from deepprompt.checks.lint.keys import keys
+from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
 from deepprompt.providers.segments import Segment
 
 _FENCE = re.compile(r"[ \t>]{0,12}+(?:[-*+]|\d{1,3}[.)])?[ \t]{0,4}+(`{3,}+|~{3,}+)[ \t]*+([^\s`{]*+)[^`]*+")
@@ -49,6 +49,14 @@ _ANNOUNCES = re.compile(
 _COLON = re.compile(r"[:：][*_ \t]{0,4}$")
 _NEAR = 160  # characters before a colon that may say what it announces
 _LINE = re.compile(r"(?P<indent>[ \t]*+)(?P<item>(?:[-*+•]|\d{1,3}[.)])[ \t])?")
+
+
+_ESCAPE = re.compile(r'\\(?:u00([01][0-9a-fA-F])|([nrt"/]))')
+_ESCAPED = {"n": " \n", "r": " \r", "t": " \t", '"': ' "', "/": " /"}
+
+BOUNDARY_LINE = DYNAMIC_CONTEXT_BOUNDARY.strip("\n")
+REAL_BOUNDARY = re.compile(rf"(?:^|(?<=\n)){re.escape(BOUNDARY_LINE)}(?= ?\n|$)")
+"""The boundary as the builder writes it, on a line of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +104,14 @@ def slow_texts(subject: Subject) -> Iterator[SlowText]:
         yield SlowText(segment, text, told, prose)
         if boundary:
             return
+
+
+def plain(segment: Segment) -> str:
+    r"""Return a segment's text as a model reads it, character under character: of JSON the `\n` are line ends."""
+    text = segment.text.replace("\r\n", " \n")
+    if segment.kind not in ("tool", "tool_use") or "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)).ljust(6) if found[1] else _ESCAPED[found[2]], text)
 
 
 def without_keys(text: str) -> str:

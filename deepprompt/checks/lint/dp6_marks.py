@@ -7,13 +7,36 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from deepprompt.checks.blocks import time_of
-from deepprompt.checks.lint.findings import Finding
-from deepprompt.checks.lint.marks import ANTHROPICS, BEDROCKS, OPENAIS, Mark, Sent
+from deepprompt.checks.lint.findings import Finding, Rule
+from deepprompt.checks.lint.request_view import ANTHROPICS, BEDROCKS, OPENAIS, CarriedMark, Sent
 from deepprompt.errors import MessageError
 from deepprompt.providers.facts import seconds
 
 if TYPE_CHECKING:
     from deepprompt.providers.facts import Rules
+
+RULES = (
+    Rule(
+        "DP601", "too-many-marks", "The request has more marks than the provider takes.",
+        "Keep those at the end of the static prefix, of the previous request and of the newest message.", error=True,
+    ),
+    Rule(
+        "DP602", "mark-of-no-use", "A mark stands where it is refused or does nothing.",
+        "Put it on the last block before it that may carry one.", error=True,
+    ),
+    Rule(
+        "DP603", "lifetime-order", "A longer lifetime follows a shorter one.",
+        "Give earlier marks the longer lifetime: tools, then system, then messages.", error=True,
+    ),
+    Rule(
+        "DP604", "automatic-beside-marks", "Automatic caching has no mark left, or another lifetime than its block's.",
+        "Drop the cache_control of the request, or one of the marks.", error=True,
+    ),
+    Rule(
+        "DP617", "unknown-lifetime", "A mark asks for a lifetime that the provider does not have.",
+        "Ask for one that it has.", error=True,
+    ),
+)  # fmt: skip
 
 # Kinds of block that the facts speak of wherever a provider takes marks at all.
 _SPOKEN_OF = ("tools", "system", "text", "image", "tool_use", "tool_result")
@@ -46,7 +69,7 @@ def _strangers(sent: Sent) -> Iterator[Finding]:
     for field in (ANTHROPICS, BEDROCKS):
         marks = [mark for mark in sent.marks if mark.field == field]
         if field == ANTHROPICS and sent.automatic is not None and not marks:
-            marks = [Mark(field, _AUTOMATIC, "", "", sent.automatic, None)]
+            marks = [CarriedMark(field, _AUTOMATIC, "", "", sent.automatic, None)]
         if marks and (field not in takes or not rules.marks):
             yield sent.found("DP602", marks[0].place, f"{rules.label} does not read {field}: it does nothing")
 
@@ -65,7 +88,7 @@ def _count(sent: Sent) -> Iterator[Finding]:
     yield sent.found("DP601", sent.marks[most].place, message)
 
 
-def _refused(mark: Mark, sent: Sent) -> str:
+def _refused(mark: CarriedMark, sent: Sent) -> str:
     """Return why a mark may not stand where it does, "" where it may."""
     block = mark.block
     if block is None:
@@ -91,7 +114,7 @@ def _refused(mark: Mark, sent: Sent) -> str:
     return _not_carried(mark, sent.rules)
 
 
-def _not_carried(mark: Mark, rules: Rules | None) -> str:
+def _not_carried(mark: CarriedMark, rules: Rules | None) -> str:
     """Say so where the provider is known to take no mark on such a block; a block nobody knows may be a new one."""
     if rules is None or not rules.marks or not rules.known or mark.kind in rules.carriers or mark.on == "inside":
         return ""
@@ -116,7 +139,7 @@ def _automatic(sent: Sent) -> Iterator[Finding]:
         yield sent.found("DP604", _AUTOMATIC, message)
 
 
-def _own_at_end(sent: Sent) -> Mark | None:
+def _own_at_end(sent: Sent) -> CarriedMark | None:
     """Return the mark on the block that automatic caching chooses, the last that may carry one."""
     able = [segment.place for segment in sent.segments if segment.kind != "thinking" and segment.text.strip()]
     return {mark.place: mark for mark in sent.marks}.get(able[-1]) if able else None

@@ -27,7 +27,7 @@ _SYSTEMS = ("system", "developer")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CarriedMark:
     """A mark, where it stands, and what carries it."""
 
     field: str
@@ -57,7 +57,7 @@ class Sent:
     body: Mapping[str, Any]
     segments: tuple[Segment, ...]
     """Settings aside."""
-    marks: tuple[Mark, ...]
+    marks: tuple[CarriedMark, ...]
     looks_like: str
     """Whose request it is by its shape, "" where that is unclear."""
     rules: Rules | None
@@ -115,7 +115,7 @@ def read_sent(subject: Subject, limits: Limits) -> Sent | None:
     return Sent(subject, subject.body, segments, tuple(_marks(subject.body)), provider_of(subject.body), limits.rules)
 
 
-def _marks(body: Mapping[str, Any]) -> Iterator[Mark]:
+def _marks(body: Mapping[str, Any]) -> Iterator[CarriedMark]:
     """Yield the marks of a body in the order of the cache: tools, system, messages."""
     config = body.get("toolConfig")
     for key, tools in (
@@ -137,7 +137,7 @@ def _marks(body: Mapping[str, Any]) -> Iterator[Mark]:
             yield from _of_message(message, place)
 
 
-def _of_message(message: Mapping[str, Any], place: str) -> Iterator[Mark]:
+def _of_message(message: Mapping[str, Any], place: str) -> Iterator[CarriedMark]:
     role = message.get("role")
     role = "assistant" if role == "model" else "system" if role in _SYSTEMS else role if isinstance(role, str) else ""
     kind = "tool_result" if role == "tool" else role if role == "system" else "text"
@@ -172,14 +172,14 @@ def _blocks(value: object, place: str) -> Iterator[tuple[str, Mapping[str, Any]]
             yield f"{place}[{number}]", block
 
 
-def _on(block: Mapping[str, Any], place: str, kind: str, role: str, on: str = "block") -> Iterator[Mark]:
+def _on(block: Mapping[str, Any], place: str, kind: str, role: str, on: str = "block") -> Iterator[CarriedMark]:
     """Yield the marks that a block has as fields. SDKs write every field there could be: null is no mark."""
     for field in _FIELDS if on in ("message", "inside") else _FIELDS[:2]:
         if block.get(field) is not None:
-            yield Mark(field, place, kind, role, block[field], block, on)
+            yield CarriedMark(field, place, kind, role, block[field], block, on)
 
 
-def _points(value: object, place: str, role: str, kind: str = "") -> Iterator[Mark]:
+def _points(value: object, place: str, role: str, kind: str = "") -> Iterator[CarriedMark]:
     """Yield the marks that are elements of their own, each on what stands before it."""
     before: Mapping[str, Any] | None = None
     where = place
@@ -188,6 +188,6 @@ def _points(value: object, place: str, role: str, kind: str = "") -> Iterator[Ma
             continue
         if block.get(BEDROCKS) is not None:
             of = kind or (_kind(before, role) if before is not None else "")
-            yield Mark(BEDROCKS, where, of, role, block[BEDROCKS], before)
+            yield CarriedMark(BEDROCKS, where, of, role, block[BEDROCKS], before)
         else:
             before, where = block, f"{place}[{number}]"

@@ -5,11 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from deepprompt.checks.lint.turn import Turn, shared
+from deepprompt.checks.lint.findings import Rule
+from deepprompt.checks.lint.turn_view import Turn, shared
 from deepprompt.providers.facts import seconds
 
 if TYPE_CHECKING:
     from deepprompt.providers.facts import Rules
+
+RULES = (
+    Rule(
+        "DP711", "mode-changed", "OpenAI's cache was asked for its entries in two ways, and finds none.",
+        "Keep to one mode, or mark the place where the earlier request ended.",
+    ),
+    Rule(
+        "DP713", "too-much-added", "So much was added that the earlier entry is not found any more.",
+        "Set a mark where the earlier request ended.",
+    ),
+    Rule(
+        "DP714", "expired", "More time went by than an entry lives, counted from the start of a request.",
+        "Ask for a longer lifetime, or send the request again in time.",
+    ),
+    Rule(
+        "DP715", "fan-out", "Requests with the same beginning start at once: none reads what another writes.",
+        "Send one, and the others once its answer begins.",
+    ),
+)  # fmt: skip
 
 _AT_ONCE = 1.0
 """Requests that start within so many seconds cannot have waited for each other's answers."""

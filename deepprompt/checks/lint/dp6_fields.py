@@ -6,8 +6,31 @@ import re
 from collections.abc import Iterator, Mapping
 
 from deepprompt.checks.blocks import items
-from deepprompt.checks.lint.findings import Finding
-from deepprompt.checks.lint.marks import ANTHROPICS, OPENAIS, Sent
+from deepprompt.checks.lint.findings import Finding, Rule
+from deepprompt.checks.lint.request_view import ANTHROPICS, OPENAIS, Sent
+
+RULES = (
+    Rule(
+        "DP609", "key-per-request", "The prompt_cache_key looks as if each request had its own.",
+        "Use one that stays, such as a tenant's name and the version of the prompt.",
+    ),
+    Rule(
+        "DP610", "cache-per-user", "The user_id gives each user a cache of their own.",
+        "Leave it out, or send that of a tenant, where users share a prompt.",
+    ),
+    Rule(
+        "DP611", "field-of-other-models", "A field is sent that this model does not take.",
+        "Send it only to models that do.", error=True,
+    ),
+    Rule(
+        "DP612", "beside-cached-content", "Cached content is named beside a system instruction or tools.",
+        "Put them into the cached content.", error=True,
+    ),
+    Rule(
+        "DP613", "lost-in-litellm", "LiteLLM drops or replaces this on the way to the provider.",
+        "Write it as that provider's route keeps it: deepprompt build --to litellm does.",
+    ),
+)  # fmt: skip
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}", re.IGNORECASE)
 # A time of day, or seconds since 1970: a mere date changes once a day.
