@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deepprompt.checks.places import BOUNDARY
+from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Settings:
     lock: str = LOCK
     models: tuple[tuple[str, str], ...] = ()
     """The providers and models the prompts are sent to. Requests are linted, and costs estimated, by their rules."""
-    boundary: str = BOUNDARY
+    boundary: str = DYNAMIC_CONTEXT_BOUNDARY
     timeout: float = 60.0
     paths: tuple[str, ...] = ()
     """More files and folders to lint."""

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from deepprompt import Pace, Part, Prompt, SystemPromptBuilder, discover_project_context
-from deepprompt.checks.places import BOUNDARY
-from deepprompt.checks.static import split_static
+from deepprompt.checks.segments import read_request
+from deepprompt.checks.static import mark_changing, prefix_end, split_static
+from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as BOUNDARY
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 ASK: list[dict[str, Any]] = [{"role": "user", "content": "Hi"}]
@@ -130,3 +131,18 @@ def test_the_same_for_a_prompt_and_its_text() -> None:
     as_parts, as_text = split_static(builder.compose()), split_static(builder.build())
     assert "".join(segment.text for segment in as_parts[0]) == "".join(segment.text for segment in as_text[0])
     assert all(segment.changing for segment in (*as_parts[1], *as_text[1]))
+
+
+@pytest.mark.parametrize("value, static, changing", CASES.values(), ids=CASES)
+def test_lint_and_lock_agree(value: object, static: list[str], changing: list[str]) -> None:  # noqa: ARG001
+    """Lint looks at the same texts as the lock pins: it marks what changes, and splits nothing else off."""
+    segments = mark_changing(read_request(value))
+    assert [segment.text for segment in segments[: prefix_end(segments)] if not segment.changing] == static
+
+
+def test_marking_keeps_lines_and_marks() -> None:
+    """The piece after the boundary keeps its line numbers and its mark; the one before it has no mark of its own."""
+    before, after = mark_changing(read_request({"system": [text(f"a\nb{BOUNDARY}c", **MARK)], "messages": []}))
+    assert (before.text, before.mark, before.changing) == ("a\nb", None, False)
+    assert (after.text, after.mark, after.changing) == ("\n\n\nc", "", True)
+    assert mark_changing([before, after]) == [before, after]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from deepprompt.checks.lint.findings import Subject
 from deepprompt.checks.lint.keys import keys
+from deepprompt.checks.static import prefix_end
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
 from deepprompt.providers.segments import Segment
 
@@ -72,21 +73,11 @@ class SlowText:
     """Without any code, indented block or front matter either."""
 
 
-def slow_segments(subject: Subject) -> list[Segment]:
-    """Return the segments that should not change, as `checks.static` has it; settings are no text."""
-    segments = [segment for segment in subject.segments if segment.kind != "setting"]
-    marks = [number for number, segment in enumerate(segments) if segment.mark is not None]
-    end = marks[-1] + 1 if marks else 0
-    return [
-        segment
-        for number, segment in enumerate(segments)
-        if not segment.changing and (number < end or (not marks and segment.role in ("", "system")))
-    ]
-
-
 def slow_texts(subject: Subject) -> Iterator[SlowText]:
     """Yield the slow texts of a subject; the boundary ends them."""
-    for segment in slow_segments(subject):
+    for segment in subject.segments[: prefix_end(subject.segments)]:
+        if segment.changing or segment.kind == "setting":
+            continue
         text = plain(segment)
         boundary = REAL_BOUNDARY.search(text)
         text = text[: boundary.start()] if boundary else text

@@ -17,8 +17,8 @@ from typing import Any
 
 from deepprompt.checks.blocks import items
 from deepprompt.checks.lint.findings import Subject
-from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.segments import read_request
+from deepprompt.checks.static import mark_changing
 from deepprompt.errors import MessageError
 from deepprompt.providers.segments import Segment
 
@@ -40,13 +40,13 @@ _GPT = re.compile(r"(?:chatgpt|gpt|o[134])(?:-|$)")
 
 def subject_of(value: object, name: str, *, at: float | None = None, is_file: bool = False) -> Subject:
     """Return what `read_request` takes as a subject: a text is a prompt, a list the messages of a request."""
-    return Subject(name, tuple(told_apart(read_request(value))), body_of(value), at=at, is_file=is_file)
+    return Subject(name, tuple(mark_changing(read_request(value))), body_of(value), at=at, is_file=is_file)
 
 
 def subject_of_files(name: str, texts: Iterable[tuple[str, str]]) -> Subject:
     """Return text files as one subject. Each is a path and its text, and is cut at its own boundary."""
     segments = [Segment(path, "system", "system", text, joins=True) for path, text in texts]
-    return Subject(name, tuple(piece for segment in segments for piece in told_apart([segment])), is_file=True)
+    return Subject(name, tuple(piece for segment in segments for piece in mark_changing([segment])), is_file=True)
 
 
 def subjects_of_requests(recorded: Iterable[object] | str, name: str) -> Subject:
@@ -148,32 +148,6 @@ def _holders(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         if isinstance(message, Mapping):
             yield message
             yield from (block for block in items(message.get("content")) if isinstance(block, Mapping))
-
-
-def told_apart(segments: Sequence[Segment]) -> Iterator[Segment]:
-    """Yield segments; behind the boundary of a system prompt all of it changes with the turn."""
-    prompts = [number for number, segment in enumerate(segments) if segment.kind == "system"]
-    cut = next((number for number in prompts if BOUNDARY in segments[number].text), None)
-    if cut is None or any(segment.changing for segment in segments):  # those of a prompt say it themselves
-        yield from segments
-        return
-    for number, segment in enumerate(segments):
-        if number == cut:
-            yield from _cut(segment)
-        else:
-            yield replace(segment, changing=True) if number > cut and segment.kind == "system" else segment
-
-
-def _cut(segment: Segment) -> Iterator[Segment]:
-    """Yield what stands before the boundary, and what stands behind it with its lines numbered as they are in all."""
-    before, boundary, after = segment.text.partition(BOUNDARY)
-    if before:
-        whole = not after
-        yield replace(
-            segment, text=before, mark=segment.mark if whole else None, ends_message=whole and segment.ends_message
-        )
-    if after:
-        yield replace(segment, text="\n" * (before + boundary).count("\n") + after, changing=True)
 
 
 def _values(text: str, name: str) -> list[Any]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepprompt.checks.lint.subjects import model_of, provider_of, subject_of
-from deepprompt.checks.places import BOUNDARY, CATALOGUED
+from deepprompt.checks.places import CATALOGUED
 from deepprompt.checks.static import split_static
 from deepprompt.errors import MessageError
-from deepprompt.prompt import Pace, sha256_hex
+from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY, Pace, sha256_hex
 from deepprompt.providers.segments import Segment
 from deepprompt.text.hygiene import scrub
 from deepprompt.text.secrets import redact
@@ -108,7 +108,9 @@ class Drift:
         return rows + [("-", old, None) for key, old in olds.items() if key not in news]
 
 
-def lock_prompt(name: str, target: str, value: object, *, folder: str = "", boundary: str = BOUNDARY) -> LockedPrompt:
+def lock_prompt(
+    name: str, target: str, value: object, *, folder: str = "", boundary: str = DYNAMIC_CONTEXT_BOUNDARY
+) -> LockedPrompt:
     """Return a prompt as it is locked. Names of files below the folder are written from there on."""
     static, changing = split_static(value, boundary)
     if not any(segment.text for segment in static if segment.kind != "setting"):

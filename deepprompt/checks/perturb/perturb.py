@@ -18,10 +18,9 @@ from dataclasses import asdict, dataclass, replace
 
 from deepprompt.checks.blame.blame import Blame, blame
 from deepprompt.checks.perturb.moves import MOVES, Move, plan_moves, starting_point
-from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.static import split_static
 from deepprompt.errors import CallError, MessageError, SourceError
-from deepprompt.prompt import Pace
+from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY, Pace
 from deepprompt.providers.segments import Segment
 from deepprompt.sources.function import Function, Surroundings, call_function, find_function
 from deepprompt.text.display import display
@@ -118,7 +117,7 @@ def perturb(
     target: str | Callable[[], object] | Function,
     *,
     folder: str = ".",
-    boundary: str = BOUNDARY,
+    boundary: str = DYNAMIC_CONTEXT_BOUNDARY,
     skip: Sequence[str] = (),
     timeout: float = 60.0,
 ) -> Stability:
@@ -226,7 +225,7 @@ class _Sides:
 
     def check(self, function: Function) -> None:
         """See that there is something that can move, and that it is what the user means."""
-        if not self.is_cut and self.boundary not in ("", BOUNDARY):
+        if not self.is_cut and self.boundary not in ("", DYNAMIC_CONTEXT_BOUNDARY):
             raise CallError(f"{function}: the boundary {self.boundary!r} does not stand in what it returned")
         if not self.size:
             raise CallError(

@@ -13,8 +13,8 @@ from deepprompt import Pace, Part, Prompt, Request, Session
 from deepprompt.checks.lint.dp7_turns import RULES, find
 from deepprompt.checks.lint.findings import Finding, Limits
 from deepprompt.checks.lint.subjects import subjects_of_requests
-from deepprompt.checks.places import BOUNDARY
 from deepprompt.errors import MessageError
+from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as BOUNDARY
 from deepprompt.providers.facts import bundled_facts
 from tests.support.bodies import (
     BREAK,

@@ -11,9 +11,9 @@ import pytest
 
 from deepprompt import Pace, Part, Prompt, Session
 from deepprompt.checks.lint.subjects import body_of, model_of, provider_of, subject_of, subjects_of_requests
-from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.segments import read_request
 from deepprompt.errors import MessageError
+from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as BOUNDARY
 from deepprompt.providers import TARGETS
 from tests.support.harbour import CONVERSATION, PROMPT, WITHOUT_IMAGE, build
 
