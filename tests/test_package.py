@@ -59,10 +59,18 @@ def layer(module: str) -> str:
     return module.partition(".")[2].partition(".")[0]
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_imports_point_one_way(path: Path) -> None:
-    """A module imports only from the layers that its own may know, wherever in it the import stands."""
-    own = path.relative_to(PACKAGE).with_suffix("").parts[0]
+def test_imports_point_one_way() -> None:
+    """A module imports only from the rooms that its own may know, wherever in it the import stands."""
+    wrong = [
+        f"{path.relative_to(PACKAGE)} imports {', '.join(sorted(upwards))}"
+        for path in modules()
+        if (upwards := rooms_imported(path) - MAY_IMPORT[path.relative_to(PACKAGE).with_suffix("").parts[0]])
+    ]
+    assert wrong == []
+
+
+def rooms_imported(path: Path) -> set[str]:
+    """Return the rooms that a module imports when it runs."""
     tree = ast.parse(path.read_text("utf-8"))
     typing_only = {node for block in ast.walk(tree) if _is_type_checking(block) for node in ast.walk(block)}
     known = set()
@@ -73,8 +81,7 @@ def test_imports_point_one_way(path: Path) -> None:
             known.add(node.module)
         elif isinstance(node, ast.Import):
             known |= {alias.name for alias in node.names}
-    ours = {layer(module) for module in known if module.split(".")[0] == "deepprompt"}
-    assert ours <= MAY_IMPORT[own]
+    return {layer(module) for module in known if module.split(".")[0] == "deepprompt"}
 
 
 def test_no_test_imports_a_test() -> None:
@@ -178,14 +185,24 @@ def test_the_table_of_reminders_is_true() -> None:
         assert set(variables.split(",")) - {"-"} == set(variables_of(text)), name
 
 
-@pytest.mark.parametrize("path", sorted(ASSETS.rglob("*.md")), ids=lambda path: path.relative_to(ASSETS).as_posix())
-def test_assets_are_plain_text(path: Path) -> None:
+def test_assets_are_plain_text() -> None:
     """A part is printable text that ends in one newline, with no trailing blanks and nothing invisible."""
-    text = path.read_bytes().decode()
-    assert text.endswith("\n")
-    assert not text.endswith("\n\n")
-    assert all(line == line.rstrip() for line in text.split("\n"))
-    assert not {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")} - {"\n"}
+    parts = sorted(ASSETS.rglob("*.md"))
+    wrong = [f"{path.relative_to(ASSETS)}: {found}" for path in parts for found in impurities(path.read_bytes())]
+    assert parts
+    assert wrong == []
+
+
+def impurities(content: bytes) -> list[str]:
+    """Return what keeps a part from being plain text."""
+    text = content.decode()
+    hidden = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")} - {"\n"}
+    ends = text.endswith("\n") and not text.endswith("\n\n")
+    return [
+        *([] if ends else ["it does not end in one newline"]),
+        *(f"line {number} ends in a blank" for number, line in enumerate(text.split("\n"), 1) if line != line.rstrip()),
+        *(f"U+{ord(character):04X}" for character in sorted(hidden)),
+    ]
 
 
 def test_typed() -> None:
@@ -235,7 +252,7 @@ def test_a_start_imports_no_more_than_it_needs(tmp_path: Path, code: str, heavy:
     assert not set(run.stdout.split()) & heavy
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_no_group_is_possessive(path: Path) -> None:
+def test_no_group_is_possessive() -> None:
     """Up to Python 3.11.4 (Debian 12 has 3.11.2) `(?:...)*+` loses its place and misses matches: `(?>(?:...)*)`."""
-    assert re.findall(r"\)(?:[*+?]|\{+[\d,]+\}+)\+", path.read_text("utf-8")) == []
+    possessive = re.compile(r"\)(?:[*+?]|\{+[\d,]+\}+)\+")
+    assert [str(path) for path in modules() if possessive.search(path.read_text("utf-8"))] == []

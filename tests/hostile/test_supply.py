@@ -200,11 +200,11 @@ def lint(text: str) -> list[str]:
     return found + (["token"] if escape_roles(text, "", []) != text else [])
 
 
-@pytest.mark.parametrize("path", sorted(ASSETS.rglob("*")), ids=lambda path: path.relative_to(ASSETS).as_posix())
-def test_s06_nothing_hidden_in_an_asset(path: Path) -> None:
+def test_s06_nothing_hidden_in_an_asset() -> None:
     """No bundled file holds a hidden character or a special token."""
-    if path.is_file():
-        assert lint(path.read_bytes().decode()) == []
+    files = [path for path in sorted(ASSETS.rglob("*")) if path.is_file()]
+    assert len(files) > 100
+    assert [f"{path}: {found}" for path in files for found in lint(path.read_bytes().decode())] == []
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,14 @@ def processor_time(call: Callable[[], object], runs: int) -> float:
 
 
 def ratio(run: Callable[[int], Callable[[], object]], size: int, largest: int) -> float:
-    """Return how much longer four times the input takes, at a size that takes long enough to tell."""
-    while (small := processor_time(run(size), 3)) < ENOUGH:
-        if size * 4 > largest:
-            break
+    """Return how much longer four times the input takes, at a size that takes long enough to tell.
+
+    A run that is disturbed makes the larger input look worse, and `in_proportion` tries again; so it is run once.
+    """
+    while (small := processor_time(run(size), 1)) < ENOUGH and 4 * size <= largest:
         size *= 2
-    large = processor_time(run(4 * size), 2)
+    small = min(small, processor_time(run(size), 2))
+    large = processor_time(run(4 * size), 1)
     return large / small if large > 2 * ENOUGH else 0.0
 
 

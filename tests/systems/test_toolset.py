@@ -93,11 +93,14 @@ def schemas_in(schema: Any) -> list[Any]:
     return found + [object_schema for one in inner for object_schema in schemas_in(one)]
 
 
-@pytest.mark.parametrize(("part", "tokens"), TOKENS.items(), ids=TOKENS)
-def test_size(part: str, tokens: int) -> None:
+def test_size() -> None:
     """A bundled file is within a quarter of the seed's token figure."""
-    found = estimate_tokens(bundled().text(*VERSION, part))
-    assert 0.75 * tokens <= found <= 1.25 * tokens, f"{part} has {found} tokens, the seed says {tokens}"
+    found = {part: estimate_tokens(bundled().text(*VERSION, part)) for part in TOKENS}
+    assert [
+        f"{part} has {found[part]} tokens, the seed says {tokens}"
+        for part, tokens in TOKENS.items()
+        if not 0.75 * tokens <= found[part] <= 1.25 * tokens
+    ] == []
 
 
 def test_every_file_is_in_a_table() -> None:
