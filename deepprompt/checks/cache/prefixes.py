@@ -1,33 +1,46 @@
-"""Requests as a cache sees them: a number for each beginning, so that what two of them share is easy to tell."""
+"""Requests as a cache sees them: equal prefixes have equal numbers, so that what two requests share is easy to tell."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 from deepprompt.providers.segments import Segment
 
 OPTIONS = "prompt_cache_options"
-"""OpenAI's setting that says where entries end; whether one can be read does not depend on it."""
+"""OpenAI's setting for where entries end. Whether an entry can be read does not depend on it."""
 
 
-@dataclass(slots=True)
-class Line:
-    """A request in numbers: at the end of each segment which prefix that is, and how many tokens it has."""
+@dataclass
+class NumberedRequest:
+    """A request with two numbers for each segment: the prefix that ends there, and the tokens up to there."""
 
     number: int
     at: float
     segments: list[Segment] = field(default_factory=list)
-    """Its segments, settings aside."""
+    """Its segments, without the settings."""
     settings: dict[str, str] = field(default_factory=dict)
     starts: list[int] = field(default_factory=list)
     """The prefix before each segment, settings included."""
     prefixes: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     hit: int = -1
-    """The segment up to which an entry is read, -1 without one; a cache notes it here, and the next as well."""
+    """The last segment of the entry that is read, -1 without one. A cache writes this field and the next."""
     writes: dict[int, str] = field(default_factory=dict)
-    """The segments at whose end an entry is written, and for how long."""
+    """The segments at the end of which an entry is written, and its lifetime."""
+
+    @cached_property
+    def options(self) -> Mapping[str, Any]:
+        """OpenAI's cache options; {} if the request has none."""
+        return read_options(self.settings)
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether OpenAI is asked to cache at marks only."""
+        return self.options.get("mode") == "explicit"
 
     @property
     def total(self) -> int:
@@ -39,44 +52,64 @@ class Line:
         return self.ends[index - 1] if index else 0
 
     def place(self, index: int) -> str:
-        """Return where a segment stands, to be read: the name of a tool may be of any length."""
+        """Return the place of a segment for a message, shortened: a tool's name may be of any length."""
         return self.segments[index].place[:80]
 
     def start(self, index: int) -> tuple[int, str, str]:
-        """Return which prefix stands before a segment, and what the segment is, its text aside."""
+        """Return the prefix before a segment, and the segment's kind and role."""
         return self.starts[index], self.segments[index].kind, self.segments[index].role
 
 
 class Prefixes:
-    """A number for each beginning that requests have: the same up to there, settings included, the same number."""
+    """A number for each prefix of the requests: two prefixes that are equal, settings included, have the same one."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self.count = count
         self.digests = False
-        """Whether there was an image or a file, of which a segment has no more than a digest."""
+        """Whether a request had an image or a file, which a segment knows only by its digest."""
         self._numbers: dict[tuple[int, str, str, str], int] = {}
         self._tokens: dict[int, int] = {}
 
-    def line(self, number: int, segments: Sequence[Segment], at: float) -> Line:
-        """Return a request in numbers. A setting has no tokens, and is part of every prefix after it."""
-        line = Line(number, at)
+    def number_request(self, number: int, segments: Sequence[Segment], at: float) -> NumberedRequest:
+        """Return a request with its numbers. A setting has no tokens and belongs to every prefix after it."""
+        request = NumberedRequest(number, at)
         prefix = end = 0
         for segment in segments:
             if segment.kind == "setting":
-                line.settings[segment.place] = segment.text
+                request.settings[segment.place] = segment.text
                 if segment.place != OPTIONS:
                     prefix = self._number((prefix, segment.kind, segment.place, segment.text))
                 continue
-            line.segments.append(segment)
-            line.starts.append(prefix)
+            request.segments.append(segment)
+            request.starts.append(prefix)
             prefix = self._number((prefix, segment.kind, segment.role, segment.text))
             if prefix not in self._tokens:
                 self._tokens[prefix] = self.count(segment.text)
                 self.digests = self.digests or bool(segment.digest)
             end += self._tokens[prefix]
-            line.prefixes.append(prefix)
-            line.ends.append(end)
-        return line
+            request.prefixes.append(prefix)
+            request.ends.append(end)
+        return request
 
     def _number(self, key: tuple[int, str, str, str]) -> int:
         return self._numbers.setdefault(key, len(self._numbers) + 1)
+
+
+def read_options(settings: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return OpenAI's cache options out of the settings of a request; {} if there are none."""
+    try:
+        options = json.loads(settings.get(OPTIONS, "{}"))
+    except ValueError:
+        return {}
+    return options if isinstance(options, Mapping) else {}
+
+
+def user_message_ends(segments: Sequence[Segment]) -> list[int]:
+    """Return the last segment of each user message; a group of tool results counts as one message."""
+    ends = []
+    for index, segment in enumerate(segments):
+        following = segments[index + 1].kind if index + 1 < len(segments) else ""
+        in_group = segment.kind == following == "tool_result"
+        if segment.ends_message and segment.role == "user" and not in_group:
+            ends.append(index)
+    return ends

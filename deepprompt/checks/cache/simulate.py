@@ -12,9 +12,10 @@ from itertools import groupby, pairwise
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from deepprompt.checks.cache.caches import CACHES
+from deepprompt.checks.cache.automatic import Automatic
+from deepprompt.checks.cache.caches import Cache, Implicit, Marked
 from deepprompt.checks.cache.caches import Charge as Charge
-from deepprompt.checks.cache.prefixes import Line, Prefixes
+from deepprompt.checks.cache.prefixes import NumberedRequest, Prefixes
 from deepprompt.checks.segments import as_segments
 from deepprompt.errors import MessageError
 from deepprompt.tokens import estimate_tokens
@@ -22,6 +23,9 @@ from deepprompt.tokens import estimate_tokens
 if TYPE_CHECKING:
     from deepprompt.providers.facts import Rules
 
+_CACHES: dict[str, type[Cache]] = {
+    "none": Cache, "marked": Marked, "implicit": Implicit, "automatic": Automatic,
+}  # fmt: skip
 _ALWAYS = (
     "one cache serves every request, and keeps what it has for its whole lifetime",
     "a request takes no time, and requests at the same time cannot read what each other writes",
@@ -101,15 +105,16 @@ def simulate(
     read = [as_segments(request) for request in requests]
     _check_times(times, len(read))
     prefixes = Prefixes(count)
-    cache = CACHES[rules.caching](rules, prefixes)
-    lines = [prefixes.line(number, segments, times[number] if times else 0.0) for number, segments in enumerate(read)]
+    cache = _CACHES[rules.caching](rules, prefixes)
+    starts = times or [0.0] * len(read)
+    numbered = [prefixes.number_request(n, *request) for n, request in enumerate(zip(read, starts, strict=True))]
     charges: list[Charge] = []
-    for _, group in groupby(lines, key=lambda line: line.at if times else line.number):
+    for _, group in groupby(numbered, key=lambda request: request.at if times else request.number):
         beside = list(group)
-        charges += [cache.charge(line) for line in beside]
-        for line in beside:
-            cache.keep(line)
-    return Simulation(rules, tuple(charges), tuple(_assumed(rules, prefixes, lines)))
+        charges += [cache.charge(request) for request in beside]
+        for request in beside:
+            cache.keep(request)
+    return Simulation(rules, tuple(charges), tuple(_assumed(rules, prefixes, numbered)))
 
 
 def _check_times(times: Sequence[float], requests: int) -> None:
@@ -122,7 +127,7 @@ def _check_times(times: Sequence[float], requests: int) -> None:
             raise MessageError(f"request {number} starts {before - time:g} seconds before request {number - 1}")
 
 
-def _assumed(rules: Rules, prefixes: Prefixes, lines: Sequence[Line]) -> Iterator[str]:
+def _assumed(rules: Rules, prefixes: Prefixes, numbered: Sequence[NumberedRequest]) -> Iterator[str]:
     """Yield what holds beside the rules, as far as it has to do with these requests."""
     yield from (*_ALWAYS, *_ASSUMED[rules.caching])
     if rules.caching == "automatic":
@@ -138,9 +143,9 @@ def _assumed(rules: Rules, prefixes: Prefixes, lines: Sequence[Line]) -> Iterato
         yield _ESTIMATED
     if prefixes.digests:
         yield _DIGESTS
-    if any("cachedContent" in line.settings for line in lines):
+    if any("cachedContent" in request.settings for request in numbered):
         yield _NO_CONTENT
-    marks = {segment.mark for line in lines for segment in line.segments if segment.mark}
+    marks = {segment.mark for request in numbered for segment in request.segments if segment.mark}
     if rules.lifetimes and (unknown := sorted(marks.difference(rules.lifetimes))):
         yield f"{unknown[0]}, a lifetime that {rules.provider} has not, is {rules.lifetimes[0]}"
     if rules.write_price and (unpriced := sorted(marks.intersection(rules.lifetimes).difference(rules.write_price))):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from deepprompt.checks.cache.prefixes import user_message_ends
 from deepprompt.checks.lint.findings import Rule
 from deepprompt.checks.lint.turn_view import Turn, shared
 from deepprompt.providers.facts import seconds
@@ -50,27 +51,17 @@ def not_found(before: Turn, turn: Turn, rules: Rules | None) -> Iterator[_Found]
     yield from _too_late(before, turn, rules)
 
 
-def _message_ends(turn: Turn) -> list[int]:
-    """Return where a user's message ends, or a group of tools' results."""
-    found = []
-    for number, segment in enumerate(turn.segments):
-        after = turn.segments[number + 1].kind if number + 1 < len(turn.segments) else ""
-        if segment.role == "user" and segment.ends_message and not segment.kind == after == "tool_result":
-            found.append(number)
-    return found
-
-
 def _entry(turn: Turn, rules: Rules | None) -> int | None:
     """Return the segment at which a request has its last entry."""
     implicit = (rules is None or rules.caching == "implicit") and not turn.is_explicit
-    ends = [*turn.marks, *(_message_ends(turn)[-1:] if implicit else [])]
+    ends = [*turn.marks, *(user_message_ends(turn.segments)[-1:] if implicit else [])]
     return max(ends, default=None)
 
 
 def _meets(before: Turn, turn: Turn) -> bool:
     """Whether a request looks where the one before it, which was asked in another mode, has its last entry."""
     entry = _entry(before, None)
-    looked = [] if turn.is_explicit else [turn.first - 1, *_message_ends(turn)]
+    looked = [] if turn.is_explicit else [turn.first - 1, *user_message_ends(turn.segments)]
     return entry is None or entry in turn.marks or entry in looked
 
 
@@ -79,7 +70,7 @@ def _too_far(before: Turn, turn: Turn, rules: Rules) -> Iterator[_Found]:
     if entry is None or not rules.lookback or before.ends[entry] < rules.minimum:
         return
     if rules.caching == "implicit":
-        ends = [number for number in _message_ends(turn) if number > entry]
+        ends = [number for number in user_message_ends(turn.segments) if number > entry]
         far, unit = len(ends), "messages"
         found = entry in turn.marks or far <= rules.lookback or turn.is_explicit
     else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deepprompt.checks.cache.prefixes import OPTIONS, Prefixes
+from deepprompt.checks.cache.prefixes import Prefixes, read_options
 from deepprompt.checks.lint.findings import Subject
 from deepprompt.providers.segments import Segment
 from deepprompt.tokens import estimate_tokens
@@ -34,8 +34,11 @@ class Turn:
     """At the end of each segment which prefix that is; the same number for the same beginning, settings aside."""
     ends: list[int]
     """How many tokens stand up to the end of each, by estimate."""
-    options: dict[str, Any]
-    """OpenAI's options of the cache."""
+
+    @cached_property
+    def options(self) -> Mapping[str, Any]:
+        """OpenAI's cache options; {} if the request has none."""
+        return read_options(self.settings)
 
     @cached_property
     def marks(self) -> list[int]:
@@ -97,14 +100,9 @@ def read_turns(subjects: Sequence[Subject]) -> list[Turn]:
     turns = []
     for number, subject in enumerate(subjects):
         settings = {segment.place: segment.text for segment in subject.segments if segment.kind == "setting"}
-        line = prefixes.line(number, [segment for segment in subject.segments if segment.kind != "setting"], 0.0)
-        options = subject.body.get(OPTIONS) if subject.body is not None else None
-        turns.append(
-            Turn(
-                number + 1, subject.at, settings, line.segments, line.prefixes, line.ends,
-                dict(options) if isinstance(options, Mapping) else {},
-            )
-        )  # fmt: skip
+        segments = [segment for segment in subject.segments if segment.kind != "setting"]
+        request = prefixes.number_request(number, segments, 0.0)
+        turns.append(Turn(number + 1, subject.at, settings, segments, request.prefixes, request.ends))
     return turns
 
 

@@ -1,0 +1,125 @@
+"""The cache that providers and engines keep without marks: whatever begins like an earlier request is read."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+
+from deepprompt.checks.cache.caches import Cache, Charge
+from deepprompt.checks.cache.prefixes import NumberedRequest, Prefixes
+from deepprompt.providers.facts import Rules, seconds
+from deepprompt.text.compare import shared_start
+
+_ITSELF = ("setting", "")  # stands for the end of a prefix: no segment after it has this kind
+
+
+class Automatic(Cache):
+    """What begins like an earlier request is read, in whole blocks; or a unit, if the request has all of it."""
+
+    def __init__(self, rules: Rules, prefixes: Prefixes) -> None:
+        super().__init__(rules, prefixes)
+        self.lives = seconds(rules.lives)
+        self.texts: dict[tuple[int, str, str], list[tuple[str, int]]] = {}
+        """The texts that followed a prefix, sorted, so that the two around a new one are those most like it."""
+        self.units: dict[tuple[int, str, str], dict[str, float]] = {}
+        """The units after a prefix, as beginnings of the text that followed, and when each was last used."""
+        self.answers: dict[int, int] = {}
+        """The prefix that was a request, and the one with the answer that was first seen since."""
+
+    def charge(self, request: NumberedRequest) -> Charge:
+        """Read what is shared with an earlier request, in whole blocks, or the longest unit."""
+        rules = self.rules
+        index, text = self._alike(request)
+        shared = read = self._tokens(request, index, text)
+        if rules.whole_units:
+            read = max(self._read_units(request), default=0)
+        if rules.last_token_recomputed:
+            read = min(read, max(request.total - 1, 0))
+        for block in (rules.granularity, rules.reported):
+            read -= read % max(block, 1)
+        known, limit = self._known(request), ""
+        if known > index:
+            limit = "some or all of them have expired"
+        elif shared and read < rules.minimum:
+            limit = f"fewer than {rules.minimum:,} are not cached"
+        elif rules.whole_units and shared - read >= max(rules.reported, 1):
+            limit = "no further unit ends in them"
+        elif shared and not read:
+            limit = f"they are read by {max(rules.granularity, rules.reported)}"
+        if limit:
+            limit = f"{max(shared, request.up_to(known)):,} tokens were sent before, but {limit}"
+        read = read if read >= rules.minimum else 0
+        return Charge(read, {}, request.total - read, self._why(request, limit))
+
+    def keep(self, request: NumberedRequest) -> None:
+        """Let what the request has live on, and take in what is new."""
+        if self.rules.whole_units:
+            self._keep_units(request)
+        for index, segment in enumerate(request.segments):
+            if request.prefixes[index] not in self.used:
+                insort(self.texts.setdefault(request.start(index), []), (segment.text, request.prefixes[index]))
+        super().keep(request)
+
+    def _alike(self, request: NumberedRequest) -> tuple[int, str]:
+        """Return how many segments the cache has from the start, and how much of the text of the next."""
+        index = 0
+        while index < len(request.prefixes) and self._lives(request.prefixes[index], request):
+            index += 1
+        if index == len(request.prefixes):
+            return index, ""
+        text, texts = request.segments[index].text, self.texts.get(request.start(index), [])
+        place = bisect_left(texts, (text, 0))
+        near = [
+            next((other for other, prefix in side if self._lives(prefix, request)), "")
+            for side in (reversed(texts[:place]), texts[place:])
+        ]
+        return index, text[: max(shared_start(text, other) for other in near)]
+
+    def _lives(self, prefix: int, request: NumberedRequest) -> bool:
+        return prefix in self.used and request.at < self.used[prefix] + self.lives
+
+    def _tokens(self, request: NumberedRequest, index: int, text: str) -> int:
+        """Return how many tokens the first segments have, and the beginning of the text of the next."""
+        before = request.up_to(index)
+        # Cut in two, a text may have more tokens than it has.
+        return min(before + self.prefixes.count(text), request.ends[index]) if text else before
+
+    def _units(self, request: NumberedRequest) -> Iterator[tuple[int, dict[str, float], str]]:
+        """Yield the units that a request has all of: how many tokens, and where their last use is noted."""
+        for index, segment in enumerate(request.segments[: self._known(request) + 1]):
+            for text in (used := self.units.get(request.start(index), {})):
+                if segment.text.startswith(text):
+                    yield self._tokens(request, index, text), used, text
+            if used := self.units.get((request.prefixes[index], *_ITSELF), {}):
+                yield request.ends[index], used, ""
+
+    def _answers(self, request: NumberedRequest) -> Iterator[tuple[int, int]]:
+        """Yield the earlier requests whose answer this one goes on from, and where that ends in it."""
+        for index, prefix in enumerate(request.prefixes[: self._known(request)]):
+            end = index + 1
+            while prefix in self.sent and end < len(request.segments) and request.segments[end].role == "assistant":
+                end += 1
+            answer = request.prefixes[end - 1]
+            if answer != prefix and self.answers.get(prefix, answer) == answer:
+                yield prefix, end
+
+    def _read_units(self, request: NumberedRequest) -> Iterator[int]:
+        """Yield the tokens of the units that can be read."""
+        yield from (tokens for tokens, used, text in self._units(request) if request.at < used[text] + self.lives)
+        yield from (request.up_to(end) for prefix, end in self._answers(request) if self._lives(prefix, request))
+
+    def _keep_units(self, request: NumberedRequest) -> None:
+        """Note the units of a request: its end, the ends of the answers in it, and where it parts from another."""
+        for _, used, text in self._units(request):
+            used[text] = request.at
+        index, text = self._alike(request)
+        ends = {len(request.segments), 0 if text else index}
+        for prefix, end in self._answers(request):
+            self.answers[prefix] = request.prefixes[end - 1]
+            ends.add(end)
+        for prefix in request.prefixes[-1:]:  # sent again, it is answered again
+            self.answers.pop(prefix, None)
+        for end in ends - {0}:
+            self.units[request.prefixes[end - 1], *_ITSELF] = {"": request.at}
+        if text:
+            self.units.setdefault(request.start(index), {})[text] = request.at
