@@ -114,30 +114,33 @@ def _place_before(text: str, visible: str, place: int) -> int:
     return place - longer
 
 
-def reveal(text: str, source: str, notes: list[Note]) -> str:
-    """Write each hidden, bidirectional or control character as `⟨U+XXXX⟩`, but where it is ordinary spelling."""
-    hidden = _hidden(text.isascii())
-    if hidden.search(text) is None:
-        return text
+def find_hidden(text: str) -> tuple[dict[str, list[int]], list[int]]:
+    """Return where the characters are that `reveal` writes out, by character, and the direction marks that it keeps."""
     found: dict[str, list[int]] = {}
     marks: list[int] = []
-
-    def replace(match: re.Match[str]) -> str:
+    for match in _hidden(text.isascii()).finditer(text):
         character, start = match.group(), match.start()
         if character in "\u200e\u200f" and len(marks) < _MOST_MARKS:
             marks.append(start)
-            return character
-        if _is_ordinary(character, text, start):
-            return character
-        found.setdefault(character, []).append(start)
-        return f"⟨U+{ord(character):04X}⟩"
+        elif not _is_ordinary(character, text, start):
+            found.setdefault(character, []).append(start)
+    return dict(sorted(found.items())), marks
 
-    visible = hidden.sub(replace, text)
-    for character, places in sorted(found.items()):
+
+def reveal(text: str, source: str, notes: list[Note]) -> str:
+    """Write each hidden, bidirectional or control character as `⟨U+XXXX⟩`, but where it is ordinary spelling."""
+    found, marks = find_hidden(text)
+    for character, places in found.items():
         notes.append(Note("neutralised", source, f"hidden U+{ord(character):04X}", places[0], len(places)))
     if marks:
         notes.append(Note("kept", source, "text direction marks", marks[0], len(marks)))
-    return visible
+    if not found:
+        return text
+    pieces, start = [], 0
+    for place in sorted(place for places in found.values() for place in places):
+        pieces += [text[start:place], f"⟨U+{ord(text[place]):04X}⟩"]
+        start = place + 1
+    return "".join([*pieces, text[start:]])
 
 
 def drop_hidden(text: str) -> str:

@@ -7,6 +7,7 @@ of it is kept anywhere. The contents of instruction files are not searched: they
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 from deepprompt.prompt import Note, sha256_hex
@@ -37,23 +38,25 @@ _WORDS = (
 )  # fmt: skip
 
 
-def redact(text: str, source: str, notes: list[Note]) -> str:
-    """Write `[redacted: KIND]` for each key in a text, and note its kind, place and the start of its SHA-256."""
+def find_secrets(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Yield the kind of each key in a text, and the match."""
     for word in _WORDS:
         if word in text:
             break
     else:
-        return text
-    if _pattern().search(text) is None:
-        return text
+        return
+    for match in _pattern().finditer(text):
+        yield next(kind for number, (kind, _) in enumerate(_KEYS) if match.group(f"k{number}") is not None), match
 
-    def replace(match: re.Match[str]) -> str:
-        kind = next(kind for number, (kind, _) in enumerate(_KEYS) if match.group(f"k{number}") is not None)
-        detail = f"{kind}, SHA-256 {sha256_hex(match.group())[:12]}"
-        notes.append(Note("redacted", source, detail, match.start()))
-        return f"[redacted: {kind}]"
 
-    return _pattern().sub(replace, text)
+def redact(text: str, source: str, notes: list[Note]) -> str:
+    """Write `[redacted: KIND]` for each key in a text, and note its kind, place and the start of its SHA-256."""
+    pieces, start = [], 0
+    for kind, match in find_secrets(text):
+        notes.append(Note("redacted", source, f"{kind}, SHA-256 {sha256_hex(match.group())[:12]}", match.start()))
+        pieces += [text[start : match.start()], f"[redacted: {kind}]"]
+        start = match.end()
+    return "".join([*pieces, text[start:]]) if pieces else text
 
 
 @cache

@@ -15,7 +15,7 @@ from deepprompt.checks.lint.keys import excerpt
 from deepprompt.checks.lint.slow_text import BOUNDARY_LINE, REAL_BOUNDARY, plain
 from deepprompt.prompt import Note
 from deepprompt.providers.segments import Segment
-from deepprompt.text.hygiene import escape_boundary, escape_roles, reveal
+from deepprompt.text.hygiene import escape_boundary, escape_roles, find_hidden
 
 RULES = (
     Rule(
@@ -52,7 +52,7 @@ RULES = (
     ),
 )
 
-_DIRECTIONS = {f"U+{code:04X}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_DIRECTIONS = {chr(code) for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _MOST_NAMED = 3
 
 # A type between brackets after the name of another, as `List<User>`; a component, as `<Tool label="Undo" />`; and a
@@ -96,20 +96,14 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
 
 
 def _hidden(text: str) -> Iterator[tuple[str, int, str]]:
-    notes: list[Note] = []
-    reveal(text, "", notes)
-    kinds: dict[str, list[Note]] = {}
-    for note in notes:
-        if note.kind == "neutralised":
-            character = note.detail.removeprefix("hidden ")
-            kinds.setdefault("DP302" if character in _DIRECTIONS else "DP301", []).append(note)
-    for code, same in kinds.items():
-        same.sort(key=lambda note: note.offset or 0)
-        names = [note.detail.removeprefix("hidden ") for note in same]
-        more = f" and {len(names) - _MOST_NAMED} others" if len(names) > _MOST_NAMED else ""
-        what = "hidden character" if code == "DP301" else "direction control"
-        count = sum(note.count for note in same)
-        yield code, same[0].offset or 0, _counted(count, what) + f": {', '.join(names[:_MOST_NAMED])}{more}"
+    found, _ = find_hidden(text)
+    for code, what in (("DP301", "hidden character"), ("DP302", "direction control")):
+        same = [(places[0], name) for name, places in found.items() if (name in _DIRECTIONS) == (code == "DP302")]
+        if same:
+            names = [f"U+{ord(name):04X}" for _, name in sorted(same)]
+            more = f" and {len(names) - _MOST_NAMED} others" if len(names) > _MOST_NAMED else ""
+            count = sum(len(found[name]) for _, name in same)
+            yield code, min(same)[0], _counted(count, what) + f": {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _forged(text: str) -> Iterator[tuple[str, int, str]]:

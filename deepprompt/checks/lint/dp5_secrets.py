@@ -25,6 +25,6 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
         found = [key for key in keys(segment.text) if not key.is_example]
         lines = Lines(segment.text if found else "")
         for key in found:
-            kind, _, digest = key.detail.partition(", ")
-            article = "an" if kind[0] in "AEIOU" else "a"
-            yield Finding("DP501", f"{article} {kind}, {digest}", subject.name, segment.place, *lines.at(key.start))
+            article = "an" if key.kind[0] in "AEIOU" else "a"
+            message = f"{article} {key.kind}, SHA-256 {key.digest}"
+            yield Finding("DP501", message, subject.name, segment.place, *lines.at(key.start))

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from deepprompt.prompt import Note, sha256_hex
+from deepprompt.prompt import sha256_hex
 from deepprompt.text.display import display
-from deepprompt.text.secrets import redact
+from deepprompt.text.secrets import find_secrets
 
 _LONGEST = 60
 
@@ -21,6 +21,7 @@ _LONGEST = 60
 _TOKEN = re.compile(r"[^\s\"'`<>]{1,4096}+")
 _ADDRESS = re.compile(r"[^\s/@]{1,520}+@?[^\s\"'`<>]{0,80}+")
 _PRIVATE = re.compile(r"-----BEGIN [A-Z ]{0,30}KEY-----[A-Za-z0-9+/=\s]*+(?:-----END [A-Z ]{0,30}KEY-----)?")
+_EXTENTS = {"private key": _PRIVATE, "password in an address": _ADDRESS}
 _FILLER = re.compile(
     r"x{4,}|\*{3}|\.{3}|…|0{6}|1234567|abc123|abcdef|example|sample|dummy|fake|placeholder|redacted|change|your|insert|test[-_]?key"
     r"|eyJzdWIiOiIxMjM0NTY3ODkwIi",  # the last is the payload that everybody shows web tokens with
@@ -60,9 +61,10 @@ _SHORTEST = 40  # characters of a private key that is not only named
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key in a text: what kind it is, with the start of its SHA-256, and where it stands."""
+    """A key in a text: its kind, the start of its SHA-256, and where it stands."""
 
-    detail: str
+    kind: str
+    digest: str
     start: int
     end: int
     is_example: bool
@@ -82,8 +84,7 @@ def _announced(text: str) -> Iterator[Key]:
     for found in _LABELLED.finditer(text):
         group = found.lastgroup or ""
         key, start = found[group].rstrip(".!?"), found.start(group)
-        detail = f"{_KINDS[group]}, SHA-256 {sha256_hex(key)[:12]}"
-        yield Key(detail, start, start + len(key), not _is_drawn(found))
+        yield Key(_KINDS[group], sha256_hex(key)[:12], start, start + len(key), not _is_drawn(found))
 
 
 def _is_drawn(found: re.Match[str]) -> bool:
@@ -97,15 +98,12 @@ def _is_drawn(found: re.Match[str]) -> bool:
 
 
 def _prefixed(text: str) -> Iterator[Key]:
-    """Yield what is known for a key by how it begins."""
-    notes: list[Note] = []
-    redact(text, "", notes)
-    for note in notes:
-        start = note.offset or 0
-        pattern = _PRIVATE if note.detail.startswith("private") else _ADDRESS if "address" in note.detail else _TOKEN
-        match = pattern.match(text, start)
+    """Yield the keys that are known by how they begin."""
+    for kind, secret in find_secrets(text):
+        start = secret.start()
+        match = _EXTENTS.get(kind, _TOKEN).match(text, start)
         end = match.end() if match else start
-        yield Key(note.detail, start, end, _is_example(note.detail, text[start:end]))
+        yield Key(kind, sha256_hex(secret.group())[:12], start, end, _is_example(kind, text[start:end]))
 
 
 def excerpt(text: str) -> str:
@@ -122,10 +120,10 @@ def _redacted(found: re.Match[str]) -> str:
     return f"{found[0][: found.start(group) - found.start()]}[redacted: {_KINDS[group]}]"
 
 
-def _is_example(detail: str, key: str) -> bool:
-    if detail.startswith("private"):
+def _is_example(kind: str, key: str) -> bool:
+    if kind == "private key":
         return len(re.sub(r"-----[A-Z ]+-----|\s", "", key)) < _SHORTEST
-    if detail.startswith("password"):
+    if kind == "password in an address":
         user, _, rest = key.partition(":")
         password, _, _ = rest.partition("@")
         named = password.lower() in _WORDS or password == user or password[:1] in "$<{%[*"
