@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 
-from deepprompt.commands.options import given
+from deepprompt.commands.options import add_root_options, given
 from deepprompt.commands.output import write, write_json
 from deepprompt.systems.audit import AuditLog, record_of
 from deepprompt.systems.template import PromptAssembler
@@ -22,21 +21,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log-in-root", action="store_true", help="the log may lie below the root")
     parser.add_argument("--by-hash", action="store_true", help="store the text beside the log, once, not in its record")
     parser.add_argument("--json", action="store_true", help="the record as JSON")
-
-
-def add_root_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where templates and includes are."""
-    parser.add_argument(
-        "--root", type=given, default=os.curdir, metavar="DIR", help="where includes are (default: here)"
-    )
-    parser.add_argument(
-        "--template-root",
-        type=given,
-        default=os.curdir,
-        metavar="DIR",
-        help="where templates are, below the root (default: the root)",
-    )
-    parser.add_argument("--minify-json", action="store_true", help="take the blanks out of included .json files")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
-from math import isfinite
-from typing import TYPE_CHECKING
 
-from deepprompt.commands.options import given
+from deepprompt.commands.inputs import load_transcript
+from deepprompt.commands.options import check_provider, given, seconds
 from deepprompt.commands.output import say, write_json, write_lines
-from deepprompt.errors import MessageError
-from deepprompt.tokens import estimate_tokens
-
-if TYPE_CHECKING:
-    from deepprompt.checks.cache.simulate import Simulation
-    from deepprompt.commands.transcript import Transcript
-    from deepprompt.providers.facts import Facts, Rules
-
-_GAP = 60.0
+from deepprompt.providers.facts import Rules, bundled_facts, load_facts, unknown_model
+from deepprompt.session.transcript import Replay, has_price
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compare", type=given, metavar="FILE", help="another transcript, to show beside the first")
     parser.add_argument(
         "--gap",
-        type=read_gap,
+        type=seconds,
         metavar="SECONDS",
         help="the time between requests where none is given (default: 60; with 0 nothing expires)",
     )
@@ -50,36 +41,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
-def read_gap(text: str) -> float:
-    """Take a number of seconds."""
-    try:
-        gap = float(text)
-    except ValueError:
-        gap = -1.0
-    if gap < 0 or not isfinite(gap):
-        raise argparse.ArgumentTypeError(f"expected a number of seconds, not {text!r:.40}")
-    return gap
-
-
 def run(options: argparse.Namespace) -> int:
     """Print what each request reads, writes and pays in full, the totals, and what is assumed."""
-    from deepprompt.commands.transcript import read_transcript
-    from deepprompt.providers.facts import bundled_facts, load_facts, unknown_model
-
     facts = load_facts(options.facts) if options.facts else bundled_facts()
-    if options.provider not in facts.providers():
-        options.usage_error(f"there is no provider {options.provider!r:.40}; there are: {', '.join(facts.providers())}")
+    check_provider(options, facts.providers())
     if options.transcript == options.compare == "-":
         options.usage_error("TRANSCRIPT and --compare cannot both be standard input")
-    rules = _rules(options, facts)
+    rules = facts.rules(facts.behind(options.provider, options.model), options.model)
     if unknown := unknown_model(rules):
         say(unknown)
     paths = [options.transcript, *([options.compare] if options.compare else [])]
-    replays = [
-        replay_transcript(read_transcript(path, options.provider, rules, facts), rules, options.gap) for path in paths
-    ]
+    replays = [load_transcript(path, options.provider, rules, facts).replay(rules, options.gap) for path in paths]
     if options.json:
-        reports = [replay.report() for replay in replays]
+        reports = [_report(replay) for replay in replays]
         both = {"first": reports[0], "second": reports[-1], "ratio": _ratio(replays[0], replays[-1])}
         write_json(both if options.compare else reports[0])
     else:
@@ -87,117 +61,78 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _rules(options: argparse.Namespace, facts: Facts) -> Rules:
-    """Return the rules of the provider, or of the one that LiteLLM leads to."""
-    return facts.rules(facts.behind(options.provider, options.model), options.model)
+def _cost(replay: Replay) -> float:
+    """Return the cost in tokens at the plain input price, or for an engine the tokens that it has to process."""
+    result = replay.result
+    return result.paid if has_price(result.rules) else result.total - result.read
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """A transcript that went through a cache."""
+def _lifetimes(replay: Replay) -> list[str]:
+    """Return the lifetimes that something was written for, in the order of the facts."""
+    written = {life for charge in replay.result.charges for life in charge.written}
+    return [life for life in replay.result.rules.lifetimes if life in written]
 
-    name: str
-    times: Sequence[float]
-    result: Simulation
-    assumed: tuple[str, ...]
 
-    @property
-    def cost(self) -> float:
-        """What it costs: in tokens at the plain price, or in those that an engine has to work through."""
-        return self.result.paid if _has_price(self.result.rules) else self.result.total - self.result.read
-
-    @property
-    def lifetimes(self) -> list[str]:
-        """The lifetimes that something was written for, in the order of the facts."""
-        written = {life for charge in self.result.charges for life in charge.written}
-        return [life for life in self.result.rules.lifetimes if life in written]
-
-    def report(self) -> dict[str, object]:
-        """Return everything, for JSON."""
-        result, rules = self.result, self.result.rules
-        turns = [
-            {
-                "turn": number,
-                "at": self.times[number - 1] if self.times else None,
-                "input": charge.total,
-                "read": charge.read,
-                "written": dict(charge.written),
-                "full": charge.full,
-                "why": charge.why,
-            }
-            for number, charge in enumerate(result.charges, 1)
-        ]
-        return {
-            "transcript": self.name,
-            "provider": rules.provider,
-            "model": rules.model,
-            "facts_as_of": rules.as_of,
-            "model_known": rules.known,
-            "turns": turns,
-            "input": result.total,
-            "read": result.read,
-            "written": {life: sum(charge.written.get(life, 0) for charge in result.charges) for life in self.lifetimes},
-            "full": sum(charge.full for charge in result.charges),
-            "read_share": result.read_share,
-            "price": result.price if _has_price(rules) else None,
-            "assumed": list(self.assumed),
+def _report(replay: Replay) -> dict[str, object]:
+    """Return everything, for JSON."""
+    result, rules = replay.result, replay.result.rules
+    turns = [
+        {
+            "turn": number,
+            "at": replay.times[number - 1] if replay.times else None,
+            "input": charge.total,
+            "read": charge.read,
+            "written": dict(charge.written),
+            "full": charge.full,
+            "why": charge.why,
         }
+        for number, charge in enumerate(result.charges, 1)
+    ]
+    lives = _lifetimes(replay)
+    return {
+        "transcript": replay.name,
+        "provider": rules.provider,
+        "model": rules.model,
+        "facts_as_of": rules.as_of,
+        "model_known": rules.known,
+        "turns": turns,
+        "input": result.total,
+        "read": result.read,
+        "written": {life: sum(charge.written.get(life, 0) for charge in result.charges) for life in lives},
+        "full": sum(charge.full for charge in result.charges),
+        "read_share": result.read_share,
+        "price": result.price if has_price(rules) else None,
+        "assumed": list(replay.assumed),
+    }
 
-    def columns(self) -> tuple[list[str], list[list[str]]]:
-        """Return the heads of the columns of numbers, and the cells of each turn and then of all of them."""
-        lives = self.lifetimes
-        heads = [f"written {life}" for life in lives] if len(lives) > 1 else ["written"]
-        rows = [
-            [charge.total, charge.read, *(charge.written.get(life, 0) for life in lives or [""]), charge.full]
-            for charge in self.result.charges
-        ]
-        rows.append([sum(column) for column in zip(*rows, strict=True)])
-        return ["input", "read", *heads, "full"], [[f"{cell:,}" for cell in row] for row in rows]
 
-
-def _has_price(rules: Rules) -> bool:
-    """Whether what is read has a price of its own; an engine only saves itself the work."""
-    return rules.caching != "automatic" or rules.read_price != 1.0
-
-
-def replay_transcript(
-    transcript: Transcript, rules: Rules, gap: float | None, count: Callable[[str], int] = estimate_tokens
-) -> Replay:
-    """Return what the cache makes of a transcript, and all that is assumed of it."""
-    from deepprompt.checks.cache.simulate import simulate
-
-    times, assumed = transcript.times, []
-    if not times:
-        gap = _GAP if gap is None else gap
-        times = tuple(number * gap for number in range(len(transcript.requests))) if gap else ()
-        assumed.append(f"{gap:g} seconds from request to request (--gap)" if gap else "nothing expires (--gap 0)")
-    if transcript.rebuilt:
-        marks = ", with the marks that 'deepprompt build --to' puts" if rules.marks else ""
-        assumed.append(f"a request is what stands before an answer{marks}")
-    if not rules.known and _has_price(rules):
-        assumed.append(f"{rules.model}, which the facts do not know, has the careful rules for any model")
-    try:
-        result = simulate(transcript.requests, rules, times=times, count=count)
-    except MessageError as error:
-        raise MessageError(f"{transcript.name}: {error}") from None
-    return Replay(transcript.name, times, result, (*assumed, *result.assumed))
+def _columns(replay: Replay) -> tuple[list[str], list[list[str]]]:
+    """Return the heads of the columns of numbers, and the cells of each turn and then of all turns together."""
+    lives = _lifetimes(replay)
+    heads = [f"written {life}" for life in lives] if len(lives) > 1 else ["written"]
+    rows = [
+        [charge.total, charge.read, *(charge.written.get(life, 0) for life in lives or [""]), charge.full]
+        for charge in replay.result.charges
+    ]
+    rows.append([sum(column) for column in zip(*rows, strict=True)])
+    return ["input", "read", *heads, "full"], [[f"{cell:,}" for cell in row] for row in rows]
 
 
 def _table(replay: Replay) -> list[str]:
     result = replay.result
-    heads, cells = replay.columns()
+    heads, cells = _columns(replay)
     whys = [*(charge.why for charge in result.charges), ""]
     rows = [["turn", *heads, "why"]]
     rows += [[turn, *row, why] for turn, row, why in zip(_turns(len(cells)), cells, whys, strict=True)]
     price = f"price: {result.price:.3f} of what the input costs without a cache"
-    if not _has_price(result.rules):
-        price = f"worked through: {replay.cost:,} of {result.total:,} tokens; {result.rules.provider} has no price"
+    if not has_price(result.rules):
+        price = f"worked through: {_cost(replay):,} of {result.total:,} tokens; {result.rules.provider} has no price"
     share = f"read after the first turn: {result.read_share:.1%} of the input"
     return _page(result.rules, [], rows, [share, price], replay.assumed)
 
 
 def _side_by_side(first: Replay, second: Replay) -> list[str]:
-    (heads, cells), (other_heads, others) = first.columns(), second.columns()
+    (heads, cells), (other_heads, others) = _columns(first), _columns(second)
     rows = [["turn", *(f"{head} 1" for head in heads), *(f"{head} 2" for head in other_heads), ""]]
     turns = zip_longest(cells[:-1], others[:-1])
     for one, two in (*turns, (cells[-1], others[-1])):
@@ -206,20 +141,20 @@ def _side_by_side(first: Replay, second: Replay) -> list[str]:
         row[0] = turn
     share, other_share = first.result.read_share, second.result.read_share
     lines = [f"read after the first turn: {share:.1%} and {other_share:.1%} of the input"]
-    if _has_price(first.result.rules):
+    if has_price(first.result.rules):
         prices = f"{first.result.price:.3f} and {second.result.price:.3f}"
         lines.append(f"price: {prices} of what the input costs without a cache")
     ratio = _ratio(first, second)
-    unit = "tokens at the plain price" if _has_price(first.result.rules) else "tokens to work through"
+    unit = "tokens at the plain price" if has_price(first.result.rules) else "tokens to work through"
     times = "" if ratio is None else f": {ratio:.3f} times as much"
-    lines.append(f"the first costs {first.cost:,.0f} {unit}, the second {second.cost:,.0f}{times}")
+    lines.append(f"the first costs {_cost(first):,.0f} {unit}, the second {_cost(second):,.0f}{times}")
     names = [f"1: {first.name}", f"2: {second.name}"]
     return _page(first.result.rules, names, rows, lines, dict.fromkeys((*first.assumed, *second.assumed)))
 
 
 def _ratio(first: Replay, second: Replay) -> float | None:
     """Return how many times what the first one costs the second one does."""
-    return second.cost / first.cost if first.cost else None
+    return _cost(second) / _cost(first) if _cost(first) else None
 
 
 def _turns(rows: int) -> list[str]:

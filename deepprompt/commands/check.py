@@ -14,12 +14,11 @@ from deepprompt.checks.lock import review as lock_review
 from deepprompt.checks.lock.lock import compare_locks
 from deepprompt.checks.perturb.perturb import Stability, perturb
 from deepprompt.checks.settings import Settings
-from deepprompt.commands import lock as lock_command
 from deepprompt.commands.inputs import target_function
-from deepprompt.commands.lint_targets import load_subject
-from deepprompt.commands.options import given, working_folder
+from deepprompt.commands.options import add_folder_option, given, working_folder
 from deepprompt.commands.output import write, write_json, write_lines
 from deepprompt.commands.settings import FILE, read_settings
+from deepprompt.commands.targets import load_subject, lock_target, read_locked
 from deepprompt.errors import DeepPromptError
 
 _Made = TypeVar("_Made")
@@ -31,9 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "What is checked stands in [tool.deepprompt] of the folder's own pyproject.toml, or of the file that --config "
         "names; nothing else can change it. Exit 0: all is well; 1: something is not; 2: wrong usage."
     )
-    parser.add_argument(
-        "--cwd", metavar="DIR", type=given, default=".", help="the project's folder (default: the current one)"
-    )
+    add_folder_option(parser)
     parser.add_argument("--config", metavar="FILE", type=given, help="read [tool.deepprompt] from this file")
     parser.add_argument(
         "--only",
@@ -114,12 +111,10 @@ def _lint(settings: Settings, folder: str) -> _Result:
 
 
 def _lock(settings: Settings, folder: str) -> _Result:
-    made, failed = _each(
-        settings.prompts.items(), lambda name, target: lock_command.lock_one(name, target, settings, folder)
-    )
+    made, failed = _each(settings.prompts.items(), lambda name, target: lock_target(name, target, settings, folder))
     if failed and not made:
         return _result("lock", False, failed, (), {})
-    before = [prompt for prompt in lock_command.locked(settings, folder) if prompt.name not in failed]
+    before = [prompt for prompt in read_locked(settings, folder) if prompt.name not in failed]
     drifts = compare_locks(before, made)
     lines = lock_review.review(drifts, settings, made)
     return _result("lock", not drifts, failed, lines, lock_review.as_json(drifts, settings))

@@ -9,8 +9,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-from deepprompt.commands.assemble import add_root_options
-from deepprompt.commands.options import given
+from deepprompt.commands.options import add_root_options, given
 from deepprompt.commands.output import counted, say, write
 from deepprompt.errors import PromptAssemblyError, SourceError
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from deepprompt.checks.explain import Explanation, Row, explain
-from deepprompt.commands import counting
-from deepprompt.commands.inputs import built, load_request
-from deepprompt.commands.options import given, working_folder
+from deepprompt.commands.inputs import built, counter_of, load_request
+from deepprompt.commands.options import add_counting_options, add_folder_option, given, working_folder
 from deepprompt.commands.output import write, write_json
 from deepprompt.prompt import Pace
+from deepprompt.session.transcript import model_of
 from deepprompt.text.display import display
 
 _HEADS = ("part", "pace", "bytes", "tokens", "share", "sha256", "origin")
@@ -31,14 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "with it, so that they add up."
     )
     parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=given, help="what to explain")
-    parser.add_argument(
-        "--cwd",
-        metavar="DIR",
-        type=given,
-        default=os.curdir,
-        help="the project's folder (default: the current one)",
-    )
-    counting.add_options(parser)
+    add_folder_option(parser)
+    add_counting_options(parser)
     parser.add_argument("--json", action="store_true", help="the same as JSON, with whole hashes")
 
 
@@ -46,9 +40,9 @@ def run(options: argparse.Namespace) -> int:
     """Print the parts, what lies between them, and the whole."""
     if options.prompt:
         segments = load_request(options.prompt, working_folder(options))
-        found = explain(segments, counting.counter(options, counting.model_of(segments)))
+        found = explain(segments, counter_of(options, model_of(segments)))
     else:
-        found = explain(built(["--cwd", working_folder(options)]), counting.counter(options))
+        found = explain(built(["--cwd", working_folder(options)]), counter_of(options))
     if options.json:
         write_json(_report(found))
     else:

@@ -7,7 +7,6 @@ a request. A function is `module:function`. A text that begins with `build` is t
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shlex
@@ -15,11 +14,18 @@ import sys
 import time
 
 from deepprompt.checks.segments import read_request
-from deepprompt.commands.options import own_bytes
-from deepprompt.errors import MessageError, SourceError
+from deepprompt.commands.options import own_bytes, own_text
+from deepprompt.counters import Counter, calibrate, counter_for
+from deepprompt.errors import MessageError, SourceError, UsageError
 from deepprompt.prompt import Prompt
 from deepprompt.providers.segments import Segment
 from deepprompt.sources.function import Function, Surroundings, call_function, find_function, is_function
+from deepprompt.text.parse import parse_json, parse_json_lines
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from deepprompt.providers.facts import Facts, Rules
+    from deepprompt.session.transcript import Transcript
 
 TIMEOUT = 60.0
 """For one call of a function, in seconds, where nothing else is said."""
@@ -47,20 +53,47 @@ def _segments(value: object, name: str) -> list[Segment]:
 
 
 def parse_input(text: str, name: str) -> object:
-    """Return what a text holds: JSON, if it is meant as that, or else the prompt itself."""
+    """Return the JSON in a text if it is meant as JSON, and otherwise the text, which is a prompt."""
     begin = text.removeprefix(_BOM).lstrip()
-    if begin.startswith(("{", "[")):
-        try:
-            return json.loads(begin)
-        except json.JSONDecodeError as error:
-            if name.endswith(".json") or _LIKE_JSON.match(begin):
-                line = error.lineno + text.count("\n", 0, len(text) - len(begin))
-                raise MessageError(f"{name}:{line}: not JSON: {error.msg}") from None
-        except RecursionError:
-            raise MessageError(f"{name}: nested too deeply") from None
-        except ValueError as error:  # a number of too many digits
-            raise MessageError(f"{name}: not JSON: {error}") from None
-    return text
+    if not begin.startswith(("{", "[")):
+        return text
+    try:
+        return parse_json(begin, name, line=1 + text.count("\n", 0, len(text) - len(begin)))
+    except MessageError:
+        if name.endswith(".json") or _LIKE_JSON.match(begin):
+            raise
+        return text
+
+
+def load_transcript(path: str, provider: str, rules: Rules, facts: Facts) -> Transcript:
+    """Return the requests in a file, or those that a conversation in it needs under a provider's rules."""
+    from deepprompt.session.transcript import read_transcript
+
+    name = name_of(path)
+    text = own_text(path)
+    if not text.strip():
+        raise MessageError(f"{name}: no request in it: nothing but blank lines")
+    return read_transcript(parse_json_lines(text, name), name, provider, rules, facts)
+
+
+def counter_of(options: argparse.Namespace, model: str = "") -> Counter:
+    """Return the counter that the counting options ask for; `model` is the one that the request names."""
+    asked = options.model or model
+    return counter_for(asked, _calibrated(options.usage, asked) if options.usage else None)
+
+
+def _calibrated(path: str, model: str) -> Counter:
+    """Return the estimate by what a file recorded for a model, or for any model if none is named."""
+    from deepprompt.providers.facts import bundled_facts
+
+    facts = bundled_facts()
+    # These rules only decide how requests that were not recorded would be marked, which does not matter here.
+    transcript = load_transcript(path, "vllm", facts.rules("vllm", model or "any"), facts)
+    try:
+        return calibrate(transcript.measured(model))
+    except UsageError:
+        whose = f" of {model}" if model else ""
+        raise UsageError(f"{transcript.name}: no recorded usage{whose} to calibrate by") from None
 
 
 def name_of(path: str) -> str:

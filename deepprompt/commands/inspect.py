@@ -5,21 +5,46 @@ from __future__ import annotations
 import argparse
 import os
 import stat
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from deepprompt.commands import counting
-from deepprompt.commands.cache import read_gap
-from deepprompt.commands.inputs import built, load_request, name_of, parse_request, read_text, target_function
-from deepprompt.commands.options import given, working_folder
+from deepprompt.commands.inputs import (
+    built,
+    counter_of,
+    load_request,
+    name_of,
+    parse_request,
+    read_text,
+    target_function,
+)
+from deepprompt.commands.options import (
+    add_counting_options,
+    add_folder_option,
+    check_provider,
+    given,
+    seconds,
+    working_folder,
+)
 from deepprompt.commands.output import say
+from deepprompt.counters import ESTIMATE, ByBytes, Counter
 from deepprompt.errors import MessageError, SourceError
+from deepprompt.session.transcript import model_of
 from deepprompt.sources.files import reason_of, replace_file
+from deepprompt.text.parse import parse_json_lines
+from deepprompt.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from deepprompt.inspector.views import View
-    from deepprompt.prompt import Prompt
+    from deepprompt.providers.facts import Facts, Rules
     from deepprompt.providers.segments import Segment
 
+# Model names by provider. A model with another name, or none, is simulated with an engine's cache, which reads whatever
+# begins like an earlier request.
+_BY_NAME = (
+    ("claude", "anthropic"), ("gpt", "openai"), ("o1", "openai"), ("o3", "openai"), ("o4", "openai"),
+    ("deepseek", "deepseek"), ("gemini", "gemini"),
+)  # fmt: skip
+_ENGINE = ("vllm", "any-model")
 _GENERATOR = b'<meta name="generator" content="deepprompt inspect">'
 
 
@@ -41,19 +66,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("prompt", "session"),
         help="show A as one prompt, or as the requests of a conversation (default: what it looks like)",
     )
-    parser.add_argument(
-        "--cwd",
-        metavar="DIR",
-        type=given,
-        default=os.curdir,
-        help="the project's folder (default: the current one)",
-    )
+    add_folder_option(parser)
     parser.add_argument(
         "--provider", type=given, metavar="NAME", help="whose cache a session goes through (default: by its model)"
     )
-    counting.add_options(parser)
+    add_counting_options(parser)
     parser.add_argument(
-        "--gap", type=read_gap, metavar="SECONDS", help="the time between requests where none is given (default: 60)"
+        "--gap", type=seconds, metavar="SECONDS", help="the time between requests where none is given (default: 60)"
     )
 
 
@@ -86,7 +105,7 @@ def _view(options: argparse.Namespace) -> View:
     if not options.old:
         prompt = built(["--cwd", folder])
         title = f"the prompt of {os.path.basename(folder) or os.sep}"
-        return prompt_view(explain(prompt, counting.counter(options)), title, prompt.notes)
+        return prompt_view(explain(prompt, counter_of(options)), title, prompt.notes)
     name = name_of(options.old)
     if options.new:
         if options.kind == "session":
@@ -96,10 +115,17 @@ def _view(options: argparse.Namespace) -> View:
         return _prompt(options, load_request(options.old, folder), name)
     text = read_text(options.old, folder)
     wanted = options.kind == "session" or bool(options.provider)  # only a session goes through somebody's cache
-    if options.kind != "prompt" and (wanted or _is_conversation(text)):
-        from deepprompt.commands.inspect_session import view_session
-
-        return view_session(options, text, name)
+    bare = text.removeprefix("\ufeff")
+    begin = bare.lstrip()
+    if options.kind != "prompt" and (wanted or begin.startswith(("{", "["))):
+        try:
+            data = parse_json_lines(bare, name)
+        except MessageError:
+            if wanted:
+                raise
+        else:
+            if wanted or _is_conversation(data, begin):
+                return _session(options, data, name)
     return _prompt(options, parse_request(text, name), name)
 
 
@@ -107,7 +133,7 @@ def _prompt(options: argparse.Namespace, segments: list[Segment], name: str) -> 
     from deepprompt.checks.explain import explain
     from deepprompt.inspector.views import prompt_view
 
-    counter = counting.counter(options, counting.model_of(segments))
+    counter = counter_of(options, model_of(segments))
     return prompt_view(explain(segments, counter), name)
 
 
@@ -117,28 +143,70 @@ def _difference(options: argparse.Namespace, old: list[Segment], new: list[Segme
     from deepprompt.inspector.views import difference_view
 
     names = name_of(options.old), name_of(options.new)
-    counter = counting.counter(options, counting.model_of(new))
+    counter = counter_of(options, model_of(new))
     totals = total_tokens(old), total_tokens(new)
     found = blame(list(old), list(new))
     return difference_view(explain(old, counter), explain(new, counter), names, found, totals)
 
 
-def _is_conversation(text: str) -> bool:
-    """Whether a text is a saved session, several requests, or a log, and no single prompt."""
-    from deepprompt.commands.transcript import parse_lines
+def _is_conversation(data: Any, text: str) -> bool:
+    """Whether parsed JSON is a saved session, several requests or a log, and not one prompt."""
+    from deepprompt.session.transcript import are_requests, is_log, is_session
 
-    if not text.removeprefix("\ufeff").lstrip().startswith(("{", "[")):
-        return False
-    try:
-        data: Any = parse_lines(text.removeprefix("\ufeff"), "")
-    except (MessageError, RecursionError):
-        return False
     if isinstance(data, dict):
-        return ("session" in data and "sha256" in data) or "assembled_prompt_hash" in data
-    if not text.removeprefix("\ufeff").lstrip().startswith("["):  # a value a line
-        return True
-    is_request = [isinstance(item, dict) and "role" not in item and "type" not in item for item in data]
-    return bool(is_request) and all(is_request)
+        return is_session(data) or is_log(data)
+    return not text.startswith("[") or are_requests(data)  # without a bracket there was a value on each line
+
+
+def _session(options: argparse.Namespace, data: Any, name: str) -> View:
+    """Return what the page shows of a conversation."""
+    from deepprompt.checks.explain import explain
+    from deepprompt.inspector.timeline import timeline_view
+    from deepprompt.providers.facts import bundled_facts
+    from deepprompt.session.transcript import is_log, read_log_transcript, read_transcript, sent_to
+
+    facts = bundled_facts()
+    check_provider(options, facts.providers())
+    logged = is_log(data)
+    provider, rules = _rules(options, facts, *(("", "") if logged else sent_to(data)))
+    if logged and options.old == "-":
+        raise MessageError("a log is read from its file, as its texts may be stored beside it; name it")
+    if logged:
+        transcript = read_log_transcript(os.path.join(working_folder(options), options.old), name)
+    else:
+        transcript = read_transcript(data, name, provider, rules, facts)
+    counter = counter_of(options, rules.model)
+    replay = transcript.replay(rules, options.gap, _count(counter))
+    return timeline_view(
+        name,
+        transcript.requests,
+        replay.result,
+        explain(list(transcript.requests[-1]), counter),
+        times=replay.times,
+        answers=transcript.answers,
+        assumed=replay.assumed,
+        labels=transcript.labels,
+    )
+
+
+def _count(counter: Counter) -> Callable[[str], int]:
+    """Return the function that the simulation counts with. For the plain estimate it adds that it is one."""
+    plain = isinstance(counter, ByBytes) and (counter.tokens, counter.bytes) == (ESTIMATE.tokens, ESTIMATE.bytes)
+    return estimate_tokens if plain else counter
+
+
+def _rules(options: argparse.Namespace, facts: Facts, provider: str, model: str) -> tuple[str, Rules]:
+    """Return the provider and its rules: those that the options name, or else those that the requests went to."""
+    model = options.model or model
+    provider = options.provider or (provider if not options.model else "") or _provider_of(model)
+    if not provider or not model:
+        provider, model = provider or _ENGINE[0], model or _ENGINE[1]
+    return provider, facts.rules(facts.behind(provider, model), model)
+
+
+def _provider_of(model: str) -> str:
+    name = model.rpartition("/")[2].lower()
+    return next((provider for start, provider in _BY_NAME if name.startswith(start)), "")
 
 
 def _target(path: str | None) -> str:
@@ -168,22 +236,3 @@ def _write(path: str, data: bytes) -> None:
         replace_file(path, data, 0o600)
     except (OSError, ValueError) as error:
         raise SourceError(f"{path}: {reason_of(error)}") from None
-
-
-def compose_record(record: dict[str, Any]) -> Prompt:
-    """Return the prompt that a record of a log has the text of, a part for each file that it was made of."""
-    from deepprompt.prompt import Pace, Part, Prompt
-
-    text = record.get("assembled_prompt")
-    if not isinstance(text, str):
-        raise MessageError("its text is not stored, neither in it nor beside it")
-    parts = []
-    try:
-        for span in record.get("spans") or []:
-            piece = text[span["start"] : span["end"]]
-            parts.append(Part(str(span["name"]), piece, Pace.RELEASE, f"file:{span['path']}"))
-    except (KeyError, TypeError):
-        raise MessageError("its spans do not say what its text was made of") from None
-    if "".join(part.text for part in parts) != text:  # a log of before there were spans, or a damaged one
-        parts = [Part(str(record.get("task_ref") or "text"), text, Pace.RELEASE, "")]
-    return Prompt(tuple(parts))

@@ -10,10 +10,10 @@ import re
 from deepprompt import __version__
 from deepprompt.checks.lint.linter import RULES, known_code, lint_all, unknown_models
 from deepprompt.checks.lint.report import as_json, describe, sarif_log
-from deepprompt.commands.lint_targets import load_subject, read_file
-from deepprompt.commands.options import given, working_folder
+from deepprompt.commands.options import add_folder_option, given, working_folder
 from deepprompt.commands.output import say, write, write_json, write_lines
 from deepprompt.commands.settings import read_settings
+from deepprompt.commands.targets import load_subject, read_file
 from deepprompt.errors import SourceError
 
 _FORMATS = ("text", "json", "sarif")
@@ -29,9 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Exit 0: nothing found; 1: something; 2: wrong usage."
     )
     parser.add_argument("targets", metavar="TARGET", nargs="*", type=given, help="what to lint; - is standard input")
-    parser.add_argument(
-        "--cwd", metavar="DIR", type=given, default=".", help="the project's folder (default: the current one)"
-    )
+    add_folder_option(parser)
     parser.add_argument(
         "--select",
         metavar="CODES",

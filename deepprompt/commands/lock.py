@@ -9,14 +9,14 @@ import shlex
 from collections import Counter
 
 from deepprompt.checks.lock.file import is_lock, lock_text, read_lock
-from deepprompt.checks.lock.lock import LockedPrompt, compare_locks, lock_prompt
+from deepprompt.checks.lock.lock import LockedPrompt, compare_locks
 from deepprompt.checks.lock.review import as_json, review, written
 from deepprompt.checks.settings import Settings
-from deepprompt.commands.inputs import read_target
-from deepprompt.commands.options import given, own_text, working_folder
+from deepprompt.commands.options import add_folder_option, given, own_text, working_folder
 from deepprompt.commands.output import write, write_json, write_lines
 from deepprompt.commands.settings import read_settings
-from deepprompt.errors import MessageError, SourceError
+from deepprompt.commands.targets import lock_target, read_locked
+from deepprompt.errors import SourceError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,9 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("targets", metavar="[NAME=]TARGET", nargs="*", type=given, help="what to lock")
     parser.add_argument("--check", action="store_true", help="write nothing: compare, and review what has drifted")
-    parser.add_argument(
-        "--cwd", metavar="DIR", type=given, default=".", help="the project's folder (default: the current one)"
-    )
+    add_folder_option(parser)
     parser.add_argument("--config", metavar="FILE", type=given, help="read [tool.deepprompt] from this file")
     parser.add_argument("--lock", metavar="FILE", type=given, help="the lock file (default: deepprompt.lock)")
     parser.add_argument("--json", action="store_true", help="the review as JSON")
@@ -48,10 +46,10 @@ def run(options: argparse.Namespace) -> int:
     settings = dataclasses.replace(settings, prompts=dict(named) or settings.prompts)
     if not settings.prompts:
         options.usage_error(_nothing(settings, path))
-    olds = _existing(path, settings) if not options.check else locked(settings, folder)
+    olds = _existing(path, settings) if not options.check else read_locked(settings, folder)
     # Targets on the command line are some of the prompts; those in the settings are all of them.
     others = [old for old in olds if named and old.name not in settings.prompts]
-    made = lock_all(settings, folder)
+    made = [lock_target(name, target, settings, folder) for name, target in settings.prompts.items()]
     drifts = compare_locks([old for old in olds if old not in others], made)
     if not options.check:
         write(lock_text([*others, *made]), path)
@@ -93,25 +91,3 @@ def _existing(path: str, settings: Settings) -> list[LockedPrompt]:
     if not is_lock(text):
         raise SourceError(f"{settings.lock}: is there, and is no lock file; --lock FILE names another")
     return read_lock(text, settings.lock)
-
-
-def lock_all(settings: Settings, folder: str) -> list[LockedPrompt]:
-    """Return every prompt of a project as it is now."""
-    return [lock_one(name, target, settings, folder) for name, target in settings.prompts.items()]
-
-
-def lock_one(name: str, target: str, settings: Settings, folder: str) -> LockedPrompt:
-    """Return a prompt of a project as it is now."""
-    value = read_target(target, folder, settings.timeout)
-    try:
-        return lock_prompt(name, target, value, folder=folder, boundary=settings.boundary)
-    except MessageError as error:
-        raise MessageError(f"{name}: {error}") from None
-
-
-def locked(settings: Settings, folder: str) -> list[LockedPrompt]:
-    """Return the prompts as they are locked."""
-    path = os.path.join(folder, settings.lock)
-    if not os.path.exists(path):
-        raise SourceError(f"{settings.lock}: no such file; write it with 'deepprompt lock', and commit it")
-    return read_lock(own_text(path), settings.lock)

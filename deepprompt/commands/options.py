@@ -1,13 +1,13 @@
-"""What commands share about options: values that may not be empty, the folder, files that the user names."""
+"""What several commands share about their options: types of values, groups of options, files that the user names."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 
 from deepprompt.errors import SourceError
-from deepprompt.prompt import Note, Pace, Part
-from deepprompt.text.hygiene import from_system, unify_line_ends
+from deepprompt.text.hygiene import unify_line_ends
 
 _OWN_FILE_LIMIT = 1 << 26
 
@@ -17,6 +17,62 @@ def given(value: str) -> str:
     if not value:
         raise argparse.ArgumentTypeError("is empty")
     return value
+
+
+def seconds(value: str) -> float:
+    """Take a number of seconds."""
+    try:
+        time = float(value)
+    except ValueError:
+        time = -1.0
+    if not 0 <= time < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds, not {value!r:.40}")
+    return time
+
+
+def add_folder_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--cwd`, see `working_folder`."""
+    parser.add_argument(
+        "--cwd", metavar="DIR", type=given, default=os.curdir, help="the project's folder (default: the current one)"
+    )
+
+
+def add_root_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where templates and includes are."""
+    parser.add_argument(
+        "--root", type=given, default=os.curdir, metavar="DIR", help="where includes are (default: here)"
+    )
+    parser.add_argument(
+        "--template-root",
+        type=given,
+        default=os.curdir,
+        metavar="DIR",
+        help="where templates are, below the root (default: the root)",
+    )
+    parser.add_argument("--minify-json", action="store_true", help="take the blanks out of included .json files")
+
+
+def add_counting_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how tokens are counted, see `inputs.counter_of`."""
+    parser.add_argument(
+        "--model",
+        type=given,
+        metavar="NAME",
+        help="count for this model: exactly where its vocabulary is public and deepprompt[tokens] is installed; "
+        "by default the model that a request names, or else by estimate",
+    )
+    parser.add_argument(
+        "--usage",
+        type=given,
+        metavar="FILE",
+        help="calibrate the estimate by recorded usage: a saved session, or a transcript whose records have one",
+    )
+
+
+def check_provider(options: argparse.Namespace, providers: Sequence[str]) -> None:
+    """End with wrong usage if `--provider` names a provider that the facts do not know."""
+    if options.provider and options.provider not in providers:
+        options.usage_error(f"no provider {options.provider!r:.40}; there are: {', '.join(providers)}")
 
 
 def set_options(options: argparse.Namespace, names: tuple[str, ...]) -> list[str]:
@@ -35,18 +91,6 @@ def working_folder(options: argparse.Namespace) -> str:
     if not os.path.isdir(folder):
         raise SourceError(f"--cwd {options.cwd}: not a folder")
     return folder
-
-
-def appended(options: argparse.Namespace, notes: list[Note]) -> list[Part]:
-    """Return what `--append` and `--append-file` add."""
-    texts = [from_system(text, "append", notes) for text in options.append if text]
-    parts = [Part("append", text, Pace.PROJECT, "argument:append") for text in texts]
-    return parts + [Part("append", own_text(path), Pace.PROJECT, f"file:{path}") for path in options.append_file]
-
-
-def own_part(name: str, path: str) -> tuple[Part]:
-    """Return a file that the user named as the one part of a prompt."""
-    return (Part(name, own_text(path), Pace.RELEASE, f"file:{path}"),)
 
 
 def own_text(path: str) -> str:

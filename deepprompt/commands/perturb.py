@@ -9,7 +9,7 @@ from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.checks.perturb.perturb import perturb
 from deepprompt.checks.places import BOUNDARY
 from deepprompt.commands.inputs import TIMEOUT, target_function
-from deepprompt.commands.options import given, working_folder
+from deepprompt.commands.options import add_folder_option, given, working_folder
 from deepprompt.commands.output import say, write_json, write_lines
 from deepprompt.commands.settings import read_settings
 from deepprompt.errors import CallError, SourceError
@@ -36,9 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=given,
         help="module:function, file.py:function, 'build ...', or a name of [tool.deepprompt.prompts]",
     )
-    parser.add_argument(
-        "--cwd", metavar="DIR", type=given, default=".", help="the project's folder (default: the current one)"
-    )
+    add_folder_option(parser)
     parser.add_argument(
         "--skip", metavar="MOVE", action="append", default=[], type=move, help="a move to leave out; may be repeated"
     )

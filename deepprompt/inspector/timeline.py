@@ -7,7 +7,6 @@ read from what the one before it left is found by comparing the two.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,20 +19,11 @@ from deepprompt.providers.segments import Segment
 
 if TYPE_CHECKING:
     from deepprompt.checks.cache.simulate import Charge, Simulation
-    from deepprompt.providers.usage import Usage
+    from deepprompt.session.transcript import Answer
 
 _FINE = ("hit", "cold start", "")
 # Of what a request shares with the one before it, some is behind the last mark. So much of it read is no miss.
 _ENOUGH = 0.85
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What was recorded of an answer: its usage, and the verdict on it, "" where there is none."""
-
-    usage: Usage
-    kind: str = ""
-    detail: str = ""
 
 
 def timeline_view(

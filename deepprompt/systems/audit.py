@@ -16,7 +16,7 @@ from typing import Any
 
 from deepprompt.arguments import expect
 from deepprompt.errors import AuditError, PromptAssemblyError
-from deepprompt.prompt import sha256_hex
+from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
 from deepprompt.sources.files import reason_of
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler, is_token
 from deepprompt.text.hygiene import scrub
@@ -41,6 +41,23 @@ def record_of(assembled: AssembledPrompt) -> dict[str, Any]:
             for span in assembled.spans
         ],
     }
+
+
+def prompt_of(record: dict[str, Any]) -> Prompt:
+    """Return the prompt that a record holds, with a part for each file that it was made of."""
+    text = record.get("assembled_prompt")
+    if not isinstance(text, str):
+        raise AuditError("its text is stored neither in it nor beside it")
+    parts = []
+    try:
+        for span in record.get("spans") or []:
+            piece = text[span["start"] : span["end"]]
+            parts.append(Part(str(span["name"]), piece, Pace.RELEASE, f"file:{span['path']}"))
+    except (KeyError, TypeError):
+        raise AuditError("its spans do not say what its text was made of") from None
+    if "".join(part.text for part in parts) != text:  # a log from before there were spans, or a damaged one
+        parts = [Part(str(record.get("task_ref") or "text"), text, Pace.RELEASE, "")]
+    return Prompt(tuple(parts))
 
 
 class AuditLog:

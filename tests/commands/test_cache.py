@@ -482,7 +482,7 @@ WRONG: dict[str, tuple[object, str]] = {
     "not JSON": ('[\n{"role": "user" "content": "x"}]', ":2: not JSON: Expecting ',' delimiter"),
     "a bad line": (lines([ONE]) + "\n{oops}\n", ":3: not JSON: Expecting property name enclosed in double quotes"),
     "a bad first line": ("oops\n" + lines([ONE]), ":1: not JSON: Expecting value"),
-    "a number without end": ("[" + "9" * 5000 + "]", ":1: not JSON: Exceeds the limit (4300 digits)"),
+    "a number without end": ("[" + "9" * 5000 + "]", ": not JSON: Exceeds the limit (4300 digits)"),
     "nested": ("[" * 100_000, ": nested too deeply"),
     "an empty list": ([], ": no request in it: the list is empty"),
     "no messages": ({"messages": []}, ": no request in it: no message that could be answered"),
@@ -520,11 +520,11 @@ WRONG: dict[str, tuple[object, str]] = {
     "a session of text": ({"sha256": "0", "session": "x"}, ": not a saved session, or damaged: TypeError("),
     "a part of numbers": (
         {"sha256": "0", "session": {"parts": [["a", 5, 0, ""]], "tools": [], "messages": []}},
-        ": not a saved session, or damaged: TypeError('int in place of a text')",
+        ": not a saved session, or damaged: ValueError('expected [name, text, pace, origin]')",
     ),
     "a pace": (
         {"sha256": "0", "session": {"parts": [["a", "x", 9, ""]], "tools": [], "messages": []}},
-        ": not a saved session, or damaged: ValueError('9 is not a valid Pace')",
+        ": not a saved session, or damaged: ValueError('expected [name, text, pace, origin]')",
     ),
     "a time of words": ([{"at": "noon", "body": ONE}], f": request 1: {AT} 'noon'"),
     "a time of truth": ([{"at": True, "body": ONE}], f": request 1: {AT} True"),
@@ -571,7 +571,7 @@ class TestErrors:
         (CLAUDE, "the following arguments are required: TRANSCRIPT"),
         (
             ("x.json", "--provider", "claude", "--model", "x"),
-            f"there is no provider 'claude'; there are: {PROVIDERS}",
+            f"no provider 'claude'; there are: {PROVIDERS}",
         ),
         (("x.json", *CLAUDE, "--gap", "-1"), "argument --gap: expected a number of seconds, not '-1'"),
         (("x.json", *CLAUDE, "--gap", "soon"), "argument --gap: expected a number of seconds, not 'soon'"),

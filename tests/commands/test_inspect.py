@@ -302,5 +302,5 @@ def test_errors(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     assert failure(capsysbinary, tmp_path / "none", *page) == f"{tmp_path / 'none'}: {os.strerror(2)}"
     (tmp_path / "log").write_text(json.dumps({"assembled_prompt_hash": "x", "assembled_prompt": None}) + "\n")
     said = failure(capsysbinary, tmp_path / "log", *page)
-    assert said == f"{tmp_path / 'log'}:1: its text is not stored, neither in it nor beside it"
+    assert said == f"{tmp_path / 'log'}:1: its text is stored neither in it nor beside it"
     assert not (tmp_path / "page.html").exists()

@@ -17,11 +17,12 @@ from deepprompt import Pace, Part, Prompt, explain, read_request
 from deepprompt.checks.blame.blame import blame, total_tokens
 from deepprompt.checks.cache.simulate import simulate
 from deepprompt.inspector.page import render
-from deepprompt.inspector.timeline import Answer, timeline_view
+from deepprompt.inspector.timeline import timeline_view
 from deepprompt.inspector.views import difference_view, prompt_view
 from deepprompt.prompt import Note
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.usage import Usage
+from deepprompt.session.transcript import Answer
 
 MARKER = "window.owned=1"
 SCRIPT = f"</script><script>{MARKER}</script><!-- <script> --></style><style>*{{color:red}}</style>"

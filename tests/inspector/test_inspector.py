@@ -15,11 +15,12 @@ from deepprompt import Pace, Part, Prompt, blame, explain, read_request, simulat
 from deepprompt.checks.blame.blame import total_tokens
 from deepprompt.inspector import views
 from deepprompt.inspector.page import SCRIPTS, STYLES, render, text_of
-from deepprompt.inspector.timeline import Answer, timeline_view
+from deepprompt.inspector.timeline import timeline_view
 from deepprompt.inspector.views import View, difference_view, prompt_view
 from deepprompt.prompt import Note
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.usage import Usage
+from deepprompt.session.transcript import Answer
 from deepprompt.text.hygiene import reveal
 
 PIECES: dict[str, str | list[str | int]] = {

@@ -27,7 +27,7 @@ from deepprompt.checks.lint.findings import Finding, Limits, Subject
 from deepprompt.checks.lint.linter import RULES, lint, lint_all
 from deepprompt.checks.lint.subjects import subject_of
 from deepprompt.checks.settings import Settings
-from deepprompt.commands.lint_targets import load_subject
+from deepprompt.commands.targets import load_subject
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as BOUNDARY
 from deepprompt.providers.segments import Segment
 from tests.support.growth import in_proportion

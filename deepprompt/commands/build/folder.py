@@ -7,7 +7,8 @@ import dataclasses
 import os
 
 from deepprompt.catalog import bundled, from_folder
-from deepprompt.commands.options import appended, given, own_part, working_folder
+from deepprompt.commands.build.options import appended, own_part
+from deepprompt.commands.options import add_folder_option, given, working_folder
 from deepprompt.errors import AssetError
 from deepprompt.prompt import Note, Part, Prompt
 from deepprompt.sources.instructions import load_instruction_files
@@ -19,9 +20,7 @@ from deepprompt.systems.builder import SystemPromptBuilder
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where to look and what the prompt is made of."""
     where = parser.add_argument_group("where to look")
-    where.add_argument(
-        "--cwd", metavar="DIR", type=given, default=os.curdir, help="the project's folder (default: the current one)"
-    )
+    add_folder_option(where)
     where.add_argument(
         "--home", metavar="DIR", help="the user's folder, searched second (default: yours; '' searches none)"
     )
@@ -75,7 +74,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def compose(options: argparse.Namespace) -> Prompt:
+def compose_folder(options: argparse.Namespace) -> Prompt:
     """Gather, build, and return the prompt."""
     cwd = working_folder(options)
     home = _home() if options.home is None else options.home

@@ -1,4 +1,4 @@
-"""The targets that `lint` and `check` lint: files, folders of text files, requests, transcripts and functions."""
+"""The prompts of a project as `check` guards them, and `lint` and `lock` by themselves: loaded by name and target."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import os
 
 from deepprompt.checks.lint.findings import Subject
 from deepprompt.checks.lint.subjects import subject_of, subject_of_files, subjects_of_requests
+from deepprompt.checks.lock.file import read_lock
+from deepprompt.checks.lock.lock import LockedPrompt, lock_prompt
+from deepprompt.checks.settings import Settings
 from deepprompt.commands.inputs import read_target, target_function
-from deepprompt.commands.options import own_bytes
+from deepprompt.commands.options import own_bytes, own_text
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.text.hygiene import decode, unify_line_ends
 
@@ -64,3 +67,20 @@ def _folder(target: str, path: str) -> Subject:
 def read_file(path: str, name: str) -> str:
     """Return the text of a file that messages call `name`."""
     return decode(own_bytes(path, name), name, [])
+
+
+def lock_target(name: str, target: str, settings: Settings, folder: str) -> LockedPrompt:
+    """Return a prompt of a project as it is now."""
+    value = read_target(target, folder, settings.timeout)
+    try:
+        return lock_prompt(name, target, value, folder=folder, boundary=settings.boundary)
+    except MessageError as error:
+        raise MessageError(f"{name}: {error}") from None
+
+
+def read_locked(settings: Settings, folder: str) -> list[LockedPrompt]:
+    """Return the prompts as they are locked."""
+    path = os.path.join(folder, settings.lock)
+    if not os.path.exists(path):
+        raise SourceError(f"{settings.lock}: no such file; write it with 'deepprompt lock', and commit it")
+    return read_lock(own_text(path), settings.lock)

@@ -18,7 +18,7 @@ from deepprompt.text.hygiene import from_system
 from deepprompt.text.suggest import did_you_mean
 
 
-def compose(options: argparse.Namespace) -> Prompt:
+def compose_agent(options: argparse.Namespace) -> Prompt:
     """Read the files and return the prompt."""
     notes: list[Note] = []
     prompt = compose_tagged_prompt(

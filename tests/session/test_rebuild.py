@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks.coding_session import coding_session
 from deepprompt import build_request, read_request
-from deepprompt.commands.rebuilding import ends_of, rebuild, segments_of
 from deepprompt.providers.facts import bundled_facts
+from deepprompt.session.rebuild import ends_of, rebuild, segments_of
 
 TURNS = coding_session(8)
 MESSAGES: list[Any] = [message for turn in TURNS for added in (*turn.rounds, (turn.answer,)) for message in added]

@@ -6,7 +6,8 @@ import argparse
 import dataclasses
 
 from deepprompt.catalog import from_folder
-from deepprompt.commands.options import appended, own_text, working_folder
+from deepprompt.commands.build.options import appended
+from deepprompt.commands.options import own_text, working_folder
 from deepprompt.prompt import Note, Prompt
 from deepprompt.sources.claude_md import read_claude_md
 from deepprompt.sources.project import discover_project_context
@@ -21,7 +22,7 @@ from deepprompt.systems.preset import (
 from deepprompt.text.hygiene import from_system
 
 
-def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Prompt:
+def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -> Prompt:
     """Return the preset's prompt, and into `rows` why each of its parts is in or out."""
     notes: list[Note] = []
     cwd = working_folder(options)

@@ -1,13 +1,15 @@
-"""The options of `deepprompt build` that go with a preset or an agent.
+"""The options of `deepprompt build` that go with a preset or an agent, and parts made of the user's own text.
 
-Apart from the modules that do what they say, so that a build without them does not pay for their imports.
+They are apart from the modules that build with them, so that other builds do not pay for the imports of those.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from deepprompt.commands.options import given
+from deepprompt.commands.options import given, own_text
+from deepprompt.prompt import Note, Pace, Part
+from deepprompt.text.hygiene import from_system
 
 PRESET_OPTIONS = (
     "tool", "mcp", "slash_command", "sessions", "memory", "claude_md", "output_style_file", "environment_last",
@@ -58,3 +60,15 @@ def add_agent_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--memories", type=given, metavar="FILE", help="what all agents know, as a JSON list of texts")
     group.add_argument("--background", action="store_true", help="its answers are not sent to the user")
     group.add_argument("--now", type=given, metavar="ISO", help="the time, with its zone (default: the clock's)")
+
+
+def appended(options: argparse.Namespace, notes: list[Note]) -> list[Part]:
+    """Return what `--append` and `--append-file` add."""
+    texts = [from_system(text, "append", notes) for text in options.append if text]
+    parts = [Part("append", text, Pace.PROJECT, "argument:append") for text in texts]
+    return parts + [Part("append", own_text(path), Pace.PROJECT, f"file:{path}") for path in options.append_file]
+
+
+def own_part(name: str, path: str) -> tuple[Part]:
+    """Return a file that the user named as the one part of a prompt."""
+    return (Part(name, own_text(path), Pace.RELEASE, f"file:{path}"),)

@@ -1,0 +1,43 @@
+"""JSON and JSON Lines that somebody else wrote, parsed with errors that name the file and the line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from deepprompt.errors import DeepPromptError, MessageError
+
+
+def parse_json(
+    text: str, name: str, error: type[DeepPromptError] = MessageError, *, line: int = 1, several: str = ""
+) -> Any:
+    """Return the value in a text that errors call `name` and that begins on `line` of it.
+
+    `several` is added to the error if another value follows the first.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as wrong:
+        follows = several if wrong.msg == "Extra data" else ""  # Python has no other name for it
+        raise error(f"{name}:{wrong.lineno + line - 1}: not JSON: {wrong.msg}{follows}") from None
+    except ValueError as wrong:  # a number with too many digits
+        raise error(f"{name}: not JSON: {wrong}") from None
+    except RecursionError:
+        raise error(f"{name}{f':{line}' if line > 1 else ''}: nested too deeply") from None
+
+
+def parse_json_lines(text: str, name: str) -> Any:
+    """Return the value in a text, or a list of them if there is one on each line. Blank lines are skipped."""
+    try:
+        return parse_json(text, name)
+    except MessageError as error:
+        whole = error
+    values: list[Any] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            values += [parse_json(line, name, line=number)] if line.strip() else []
+        except MessageError:
+            if values:
+                raise
+            raise whole from None  # it is one value over several lines, which fails where it is wrong
+    return values
