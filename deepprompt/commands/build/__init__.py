@@ -1,0 +1,127 @@
+"""`deepprompt build`: gather, build a prompt, print it. The ways to build one are in the modules beside this one."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+
+from deepprompt.catalog import bundled
+from deepprompt.commands.build import folder, request
+from deepprompt.commands.build.options import (
+    AGENT_OPTIONS,
+    PRESET_OPTIONS,
+    add_agent_options,
+    add_preset_options,
+    own_part,
+)
+from deepprompt.commands.options import given, set_options
+from deepprompt.commands.output import say_notes, write, write_json
+from deepprompt.prompt import Prompt, sha256_hex
+from deepprompt.tokens import estimate_tokens
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `build`."""
+    parser.epilog = (
+        "The prompt alone goes to standard output; what was skipped, refused or cut goes to standard error. "
+        "Exit 0: built; 1: could not be built; 2: wrong usage."
+    )
+    folder.add_options(parser)
+    add_preset_options(parser)
+    add_agent_options(parser)
+    request.add_options(parser)
+    out = parser.add_argument_group("what to print")
+    out.add_argument("--prefix-only", action="store_true", help="only the static prefix, up to the boundary")
+    out.add_argument("--json", action="store_true", help="text, parts, hashes and notes as JSON")
+    out.add_argument(
+        "--out",
+        type=given,
+        metavar="FILE",
+        help="write to a file, all at once, not to standard output",
+    )
+    out.add_argument("--quiet", action="store_true", help="say nothing on standard error about skipped or cut input")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Build the prompt and print it. What a way to build needs is imported when it is taken."""
+    request.check(options)
+    rows: list[dict[str, object]] = []
+    prompt = compose(options, rows)
+    if options.to:
+        return request.run(options, prompt)
+    if not options.quiet and not options.json:
+        say_notes(prompt.notes)
+    if options.json:
+        write_json(_report(prompt) | ({"conditions": rows} if rows else {}), options.out or "")
+    else:
+        write(prompt.text, options.out or "")
+    return 0
+
+
+def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Prompt:
+    """Return the prompt that the options ask for; `rows` gets what became of each part of a preset."""
+    if options.custom_file and (options.append or options.append_file):
+        options.usage_error("--custom-file is printed as it is: --append and --append-file cannot add to it")
+    preset = bool(options.preset) and _family(options.preset) != "base"
+    if preset and (options.base or options.base_file):
+        options.usage_error(f"--base and --base-file do not go with --preset {options.preset}")
+    if options.base and options.preset:
+        options.usage_error(f"--preset {options.preset} has its own version: write --preset NAME@VERSION")
+    if not preset and (alone := set_options(options, PRESET_OPTIONS)):
+        options.usage_error(f"{alone[0]} needs --preset claude_code")
+    if not options.agent and (alone := set_options(options, AGENT_OPTIONS)):
+        options.usage_error(f"{alone[0]} needs --agent FILE")
+    others = ("preset", "base", "base_file", "custom_file", "parts", "append", "append_file", "no_project")
+    if options.agent and (other := set_options(options, others)):
+        options.usage_error(f"{other[0]} does not go with --agent, whose prompt is made of its own sections")
+    if not preset and options.parts and not options.base:
+        options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
+    if options.custom_file:
+        from deepprompt.systems.preset import hold_to_budget
+
+        prompt = Prompt(own_part("custom", options.custom_file))
+        hold_to_budget(prompt, options.max_tokens)
+    elif options.agent:
+        from deepprompt.commands.build.agent import compose_agent
+
+        prompt = compose_agent(options)
+    elif preset:
+        from deepprompt.commands.build.preset import compose_preset
+
+        prompt = compose_preset(options, rows)
+    else:
+        prompt = folder.compose_folder(options)
+    if options.prefix_only:
+        prompt = dataclasses.replace(prompt, parts=prompt.static_parts)
+    return prompt
+
+
+def _family(preset: str) -> str:
+    from deepprompt.systems.preset import resolve_preset
+
+    return bundled().resolve(resolve_preset(preset))[0]
+
+
+def _report(prompt: Prompt) -> dict[str, object]:
+    return {
+        "text": prompt.text,
+        "sha256": prompt.sha256,
+        "prefix_sha256": prompt.prefix_sha256,
+        "bytes": len(prompt.text.encode()),
+        "prefix_bytes": len(prompt.static_prefix.encode()),
+        "tokens": estimate_tokens(prompt.text),
+        "prefix_tokens": estimate_tokens(prompt.static_prefix),
+        "parts": [
+            {
+                "name": part.name,
+                "pace": part.pace.name.lower(),
+                "origin": part.origin,
+                "bytes": len(part.text.encode()),
+                "tokens": estimate_tokens(part.text),
+                "sha256": sha256_hex(part.text),
+            }
+            for part in prompt.parts
+        ],
+        "tools": list(prompt.tools),
+        "notes": [dataclasses.asdict(note) for note in prompt.notes],
+    }
