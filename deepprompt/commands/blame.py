@@ -11,6 +11,7 @@ from deepprompt.checks.blame.blame import Blame, blame, total_tokens
 from deepprompt.commands.inputs import load_request
 from deepprompt.commands.options import given
 from deepprompt.commands.output import counted, write, write_json, write_lines
+from deepprompt.providers.recognise import model_of
 from deepprompt.providers.segments import Segment
 from deepprompt.text.secrets import redact
 
@@ -72,8 +73,7 @@ def _prices(options: argparse.Namespace, new: list[Segment]) -> _Prices:
     facts = bundled_facts()
     if options.provider not in facts.providers():
         options.usage_error(f"no provider {options.provider!r}; there are: {', '.join(facts.providers())}")
-    named = next((segment.text for segment in new if (segment.place, segment.kind) == ("model", "setting")), "")
-    model = options.model or named
+    model = options.model or model_of(new)
     if not model:
         options.usage_error(f"--provider {options.provider} needs --model NAME: B does not say its model")
     provider = facts.behind(options.provider, model)

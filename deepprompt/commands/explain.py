@@ -13,7 +13,7 @@ from deepprompt.commands.inputs import built, counter_of, load_request
 from deepprompt.commands.options import add_counting_options, add_folder_option, given, working_folder
 from deepprompt.commands.output import write, write_json
 from deepprompt.prompt import Pace
-from deepprompt.session.transcript import model_of
+from deepprompt.providers.recognise import model_of
 from deepprompt.text.display import display
 
 _HEADS = ("part", "pace", "bytes", "tokens", "share", "sha256", "origin")

@@ -28,7 +28,7 @@ from deepprompt.commands.options import (
 from deepprompt.commands.output import say
 from deepprompt.counters import ESTIMATE, ByBytes, Counter
 from deepprompt.errors import MessageError, SourceError
-from deepprompt.session.transcript import model_of
+from deepprompt.providers.recognise import model_of, provider_of_model
 from deepprompt.sources.files import reason_of, replace_file
 from deepprompt.text.parse import parse_json_lines
 from deepprompt.tokens import estimate_tokens
@@ -38,12 +38,7 @@ if TYPE_CHECKING:
     from deepprompt.providers.facts import Facts, Rules
     from deepprompt.providers.segments import Segment
 
-# Model names by provider. A model with another name, or none, is simulated with an engine's cache, which reads whatever
-# begins like an earlier request.
-_BY_NAME = (
-    ("claude", "anthropic"), ("gpt", "openai"), ("o1", "openai"), ("o3", "openai"), ("o4", "openai"),
-    ("deepseek", "deepseek"), ("gemini", "gemini"),
-)  # fmt: skip
+# For a model that no provider is known by: an engine's cache, which reads any prefix that it has seen.
 _ENGINE = ("vllm", "any-model")
 _GENERATOR = b'<meta name="generator" content="deepprompt inspect">'
 
@@ -198,15 +193,10 @@ def _count(counter: Counter) -> Callable[[str], int]:
 def _rules(options: argparse.Namespace, facts: Facts, provider: str, model: str) -> tuple[str, Rules]:
     """Return the provider and its rules: those that the options name, or else those that the requests went to."""
     model = options.model or model
-    provider = options.provider or (provider if not options.model else "") or _provider_of(model)
+    provider = options.provider or (provider if not options.model else "") or provider_of_model(model)
     if not provider or not model:
         provider, model = provider or _ENGINE[0], model or _ENGINE[1]
     return provider, facts.rules(facts.behind(provider, model), model)
-
-
-def _provider_of(model: str) -> str:
-    name = model.rpartition("/")[2].lower()
-    return next((provider for start, provider in _BY_NAME if name.startswith(start)), "")
 
 
 def _target(path: str | None) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from deepprompt.providers.dialect import Body, Dialect, blocks, has_mark, is_chat, model_named, time_of
 from deepprompt.providers.draft import Draft, shown
 from deepprompt.providers.neutral import Block, Image, Native, Outline, Text, Thinking, Tool, ToolCall, ToolResult
+from deepprompt.providers.segments import Segment
 
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:
@@ -82,3 +85,50 @@ def _marking(block: dict[str, Any]) -> Callable[[str], None]:
         block["cache_control"] = {"type": "ephemeral", "ttl": lifetime} if lifetime else {"type": "ephemeral"}
 
     return put
+
+
+_CHOICES = ("auto", "any", "tool", "none")
+_FIELDS = ("system", "anthropic_version", "anthropic_beta", "thinking", "cache_control")
+_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
+
+
+def recognise(body: Body) -> bool:
+    """Whether a body with `messages` is Anthropic's: by its model, its fields, its marks or its blocks."""
+    if model_named(body).startswith("claude"):
+        return True
+    if is_chat(body):
+        return False
+    typed = any(block.get("type") in _BLOCKS for block in blocks(body))
+    return typed or any(key in body for key in _FIELDS) or has_mark(body, "cache_control")
+
+
+def _tool_choice(body: Body) -> tuple[str, object] | None:
+    """Return Anthropic's tool choice, which is an object. OpenAI's field of the same name does not affect its cache."""
+    choice = body.get("tool_choice")
+    return ("tool_choice", choice) if isinstance(choice, Mapping) and choice.get("type") in _CHOICES else None
+
+
+def _mark_by_itself(body: Body, segments: list[Segment]) -> None:
+    """Mark the last block that may carry a mark, as Anthropic does if the body itself has `cache_control`."""
+    able = [number for number, segment in enumerate(segments) if segment.kind not in ("thinking", "setting")]
+    if body.get("cache_control") is not None and able and segments[able[-1]].mark is None:
+        segments[able[-1]] = replace(segments[able[-1]], mark=time_of(body["cache_control"]))
+
+
+DIALECT = Dialect(
+    "anthropic",
+    recognise,
+    models="claude",
+    settings=("thinking", "output_config"),
+    settings_after_tools=("speed",),
+    tool_choice=_tool_choice,
+    system=("system",),
+    kinds={
+        "text": "text", "image": "image", "tool_use": "tool_use", "tool_result": "tool_result",
+        "thinking": "thinking", "redacted_thinking": "thinking",
+    },
+    mark="cache_control",
+    own_data=("input", "input_schema"),
+    files=("data",),
+    mark_by_itself=_mark_by_itself,
+)  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from deepprompt.errors import MessageError
+from deepprompt.providers.dialect import Body, Dialect, objects
 from deepprompt.providers.draft import Draft, shown
 from deepprompt.providers.neutral import Block, Image, Outline, Text, Thinking, Tool, ToolCall, ToolResult
 
@@ -95,3 +96,44 @@ def _marking(blocks: list[dict[str, Any]], block: dict[str, Any]) -> Callable[[s
         blocks.insert(place + 1, {"cachePoint": {"type": "default", **({"ttl": lifetime} if lifetime else {})}})
 
     return put
+
+
+_FIELDS = ("modelId", "toolConfig", "inferenceConfig", "additionalModelRequestFields")
+_BLOCKS = ("text", "image", "document", "toolUse", "toolResult", "reasoningContent", "cachePoint")
+
+
+def recognise(body: Body) -> bool:
+    """Whether a body is Converse's: by its fields, or by blocks that have one field and no type."""
+    if any(key in body for key in _FIELDS):
+        return True
+    blocks = [block for message in objects(body.get("messages")) for block in objects(message.get("content"))]
+    return any(len(block) == 1 and next(iter(block)) in _BLOCKS for block in blocks)
+
+
+def _tool_choice(body: Body) -> tuple[str, object] | None:
+    config = body.get("toolConfig")
+    choice = config.get("toolChoice") if isinstance(config, Mapping) else None
+    return None if choice is None else ("toolConfig.toolChoice", choice)
+
+
+DIALECT = Dialect(
+    "bedrock",
+    recognise,
+    model="modelId",
+    settings=("additionalModelRequestFields",),
+    tool_choice=_tool_choice,
+    tools=("toolConfig.tools",),
+    tool="toolSpec",
+    system=("system",),
+    kinds={
+        "text": "text",
+        "image": "image",
+        "toolUse": "tool_use",
+        "toolResult": "tool_result",
+        "reasoningContent": "thinking",
+    },
+    results={"toolResult": "content"},
+    mark_element="cachePoint",
+    own_data=("input", "json"),
+    files=("bytes",),
+)  # fmt: skip

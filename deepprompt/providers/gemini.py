@@ -13,6 +13,7 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
+from deepprompt.providers.dialect import Body, Dialect
 from deepprompt.providers.draft import Draft, plain_text
 from deepprompt.providers.neutral import Block, Image, Message, Outline, Text, Tool, ToolCall, ToolResult
 
@@ -137,3 +138,31 @@ def _unsigned(draft: Draft) -> str:
     """Return the signature for a call that another model made, where one is insisted on."""
     given = draft.rules.call_signature
     return base64.b64encode(given.encode()).decode() if given else ""
+
+
+_FIELDS = ("contents", "systemInstruction", "system_instruction", "cachedContent", "generationConfig")
+
+
+def recognise(body: Body) -> bool:
+    """Whether a body is Gemini's, by fields that only Gemini has."""
+    return any(key in body for key in _FIELDS)
+
+
+DIALECT = Dialect(
+    "gemini",
+    recognise,
+    models="gemini",
+    settings=("cachedContent", "cached_content"),
+    tool_groups=("functionDeclarations", "function_declarations"),
+    system=("systemInstruction", "system_instruction"),
+    messages="contents",
+    content="parts",
+    roles={"model": "assistant"},
+    kinds={
+        "inlineData": "image", "inline_data": "image", "functionCall": "tool_use",
+        "functionResponse": "tool_result", "function_response": "tool_result",
+    },
+    results={"functionResponse": "response", "function_response": "response"},
+    own_data=("args", "parameters", "parametersJsonSchema", "response"),
+    files=("data",),
+)  # fmt: skip

@@ -8,10 +8,13 @@ marked messages into cached content that is paid for by the hour.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from deepprompt.providers import openai
+from deepprompt.providers.dialect import Body, Dialect, has_mark, is_chat, model_named
 from deepprompt.providers.draft import Draft
 from deepprompt.providers.neutral import Outline
 from deepprompt.providers.openai import Marking, marking, write_chat
@@ -38,3 +41,27 @@ def cache_control(block: dict[str, Any]) -> Callable[[str], None]:
         block["cache_control"] = {"type": "ephemeral", **({"ttl": lifetime} if lifetime else {})}
 
     return put
+
+
+_ROUTES = re.compile(
+    r"(?:anthropic|azure|bedrock|dashscope|databricks|deepseek|gemini|hosted_vllm|minimax|mistral|openai|openrouter"
+    r"|vertex_ai|xai|zai)/"
+)
+
+
+def recognise(body: Body) -> bool:
+    """Whether a body with `messages` is for LiteLLM.
+
+    It is if its model has a route, or if it is Chat Completions with Anthropic's marks or a Claude model.
+    """
+    model = model_named(body)
+    if _ROUTES.match(model):
+        return True
+    if model.startswith("claude"):
+        return is_chat(body)
+    if model.startswith("deepseek") or not has_mark(body, "cache_control"):
+        return False
+    return bool(re.match(openai.MODELS, model)) or (is_chat(body) and not openai.recognise(body))
+
+
+DIALECT = Dialect("litellm", recognise)

@@ -7,11 +7,13 @@ other byte. The system prompt is a message, never `instructions`: that field car
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
+from deepprompt.providers.dialect import Body, Dialect, has_mark, model_named
 from deepprompt.providers.draft import Draft, plain_text, shown
 from deepprompt.providers.neutral import (
     Block,
@@ -32,11 +34,6 @@ Marking = Callable[[dict[str, Any]], Callable[[str], None]]
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:
     """Return the body of `POST /v1/chat/completions` for OpenAI."""
     return write_chat(outline, draft, marking=marking, limit="max_completion_tokens")
-
-
-def write_deepseek(outline: Outline, draft: Draft) -> dict[str, Any]:
-    """Return the body of `POST /chat/completions` for DeepSeek: texts only, the model's own reasoning sent back."""
-    return write_chat(outline, draft, marking=None, limit="max_tokens")
 
 
 def write_chat(outline: Outline, draft: Draft, *, marking: Marking | None, limit: str) -> dict[str, Any]:
@@ -184,3 +181,42 @@ class _Chat:
 def image_address(image: Image) -> str:
     """Return an image as an address, its own or one that holds its bytes."""
     return image.url or f"data:{image.media_type};base64,{image.data}"
+
+
+_FIELDS = ("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "max_completion_tokens")
+MODELS = r"(?:chatgpt|gpt|o[134])(?:-|$)"
+
+SETTINGS = (
+    "reasoning.effort", "reasoning_effort", "verbosity", "text", "response_format", "service_tier",
+    "prompt_cache_key", "prompt_cache_options",
+)  # fmt: skip
+"""The settings of Chat Completions and Responses that OpenAI's cache depends on."""
+# Engines that take the same body: vLLM's, SGLang's, and what their chat templates get.
+_SETTINGS_OF_ENGINES = ("cache_salt", "extra_key", "chat_template_kwargs")
+
+
+def recognise(body: Body) -> bool:
+    """Whether a body with `messages` is OpenAI's: by its model, or by fields and marks that only OpenAI has."""
+    if re.match(MODELS, model_named(body)):
+        return True
+    own = any(key in body for key in _FIELDS) or has_mark(body, "prompt_cache_breakpoint")
+    return own and not model_named(body).startswith("claude")
+
+
+DIALECT = Dialect(
+    "openai",
+    recognise,
+    models=MODELS,
+    settings=(*SETTINGS, *_SETTINGS_OF_ENGINES),
+    tools=("tools", "functions"),
+    tool="function",
+    roles={"developer": "system", "tool": "tool_result", "function": "tool_result"},
+    before_content={
+        "name": "name", "reasoning": "thinking", "reasoning_content": "thinking", "thinking_blocks": "thinking",
+    },
+    after_content={"refusal": "text", "function_call": "tool_use", "tool_calls": "tool_use"},
+    kinds={"image_url": "image"},
+    mark="prompt_cache_breakpoint",
+    own_data=("parameters",),
+    files=("file_data",),
+)  # fmt: skip

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from deepprompt.providers.dialect import Body, Dialect
 from deepprompt.providers.draft import Draft, plain_text, shown
 from deepprompt.providers.neutral import Block, Image, Message, Native, Outline, Text, Tool, ToolCall, ToolResult
-from deepprompt.providers.openai import image_address, marking
+from deepprompt.providers.openai import SETTINGS, image_address, marking
 
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:
@@ -103,3 +104,33 @@ def _part(block: Block, place: str, draft: Draft) -> dict[str, Any]:
     if isinstance(block, Native) and block.kind == "input_file":
         return dict(block.block)
     raise draft.refuse(block, place)
+
+
+def recognise(body: Body) -> bool:
+    """Whether a body is that of Responses, by its `input`."""
+    return "input" in body
+
+
+def _without_names(item: Body) -> Body:
+    """Return an item without its id and status, which the model does not read. A reference has nothing but its id."""
+    if item.get("type") == "item_reference":
+        return item
+    return {name: value for name, value in item.items() if name not in ("id", "status")}
+
+
+DIALECT = Dialect(
+    "openai-responses",
+    recognise,
+    settings=SETTINGS,
+    system=("instructions",),
+    messages="input",
+    kinds={
+        "input_text": "text", "output_text": "text", "input_image": "image", "reasoning": "thinking",
+        "function_call": "tool_use", "function_call_output": "tool_result",
+    },
+    # OpenAI has a call and an output for each of its own tools, such as web_search_call.
+    kind_endings={"_call": "tool_use", "_call_output": "tool_result"},
+    own_data=("parameters",),
+    files=("file_data",),
+    without_names=_without_names,
+)  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Prompt
-from deepprompt.providers import TARGETS, anthropic, bedrock, gemini, litellm, openai, responses
+from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, litellm, openai, responses
 from deepprompt.providers.draft import Draft
 from deepprompt.providers.facts import Facts, Rules, bundled_facts, near_model
 from deepprompt.providers.neutral import Message, Outline
@@ -24,7 +24,7 @@ from deepprompt.request.outline import read_outline
 WRITERS: dict[str, Callable[[Outline, Draft], dict[str, Any]]] = {
     "anthropic": anthropic.write,
     "bedrock": bedrock.write,
-    "deepseek": openai.write_deepseek,
+    "deepseek": deepseek.write,
     "gemini": gemini.write,
     "litellm": litellm.write,
     "openai": openai.write,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from deepprompt.checks.blocks import as_json
-from deepprompt.checks.cache.prefixes import OPTIONS
 from deepprompt.checks.segments import read_request
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Prompt
 from deepprompt.providers import TARGETS
+from deepprompt.providers.blocks import as_json
 from deepprompt.providers.facts import Facts, Rules
+from deepprompt.providers.reading import read_messages
+from deepprompt.providers.recognise import MARKS, MESSAGES
 from deepprompt.providers.segments import Segment
 from deepprompt.request.growing import GrowingRequest
 from deepprompt.request.request import build_request
@@ -23,9 +23,7 @@ from deepprompt.request.request import build_request
 _SYSTEM = ("system", "developer")
 _ANSWERING = ("assistant", "model")
 _ANSWERS = ("function_call", "reasoning")
-_LISTS = ("messages", "input", "contents")
-_MARKED = re.compile('"(?:cache_control|prompt_cache_breakpoint|cachePoint)"')
-_INDEX = re.compile(r"\[(\d+)\]")
+_MARKED = re.compile(f'"(?:{"|".join(MARKS)})"')
 
 
 def rebuild(
@@ -41,7 +39,7 @@ def rebuild(
         return [whole.read({"messages": messages[:end]}, replace(prompt, messages=())) for end in ends]
     if _MARKED.search(as_json(messages)):  # a caller's own marks are kept, and count against those that are placed
         model = rules.model
-        return [segments_of(build_request(prompt, messages[:end], to=provider, model=model, facts=facts).body)
+        return [read_request(build_request(prompt, messages[:end], to=provider, model=model, facts=facts).body)
                 for end in ends]  # fmt: skip
     growing, reader = GrowingRequest(prompt, to=provider, model=rules.model, facts=facts), _Reader()
     requests: list[Sequence[Segment]] = []
@@ -51,15 +49,8 @@ def rebuild(
     return requests
 
 
-def segments_of(body: Mapping[str, Any]) -> list[Segment]:
-    """Return the segments of a body, with OpenAI's options of the cache, which are no part of a prefix."""
-    options = body.get(OPTIONS)
-    found = [Segment(OPTIONS, "setting", "", json.dumps(options))] if isinstance(options, Mapping) else []
-    return found + read_request(body)
-
-
 class _Reader:
-    """Reads bodies that share their messages, each message once."""
+    """Read bodies that share their messages, each message once."""
 
     def __init__(self) -> None:
         self._messages: list[Any] = []
@@ -68,27 +59,19 @@ class _Reader:
 
     def read(self, body: Mapping[str, Any], prompt: Prompt | None = None) -> list[Segment]:
         """Return the segments of a body, or of a prompt with the messages of one."""
-        key = next(key for key in _LISTS if key in body)
+        key = next(key for key in MESSAGES if key in body)
         messages = body[key]
         pairs = enumerate(zip(self._messages, messages, strict=False))
         shared = next(
             (number for number, (old, new) in pairs if old is not new), min(len(self._messages), len(messages))
         )
-        rest = messages[shared:]
-        if prompt is not None:
-            found = read_request(replace(prompt, messages=tuple(rest)))
-        else:
-            found = segments_of({**body, key: rest})
-        start = next((n for n, segment in enumerate(found) if segment.place.startswith(f"{key}[")), len(found))
         self._messages = [*messages]
         del self._read[shared:]
-        self._read += [[] for _ in rest]
-        for segment in found[start:]:
-            index = _INDEX.search(segment.place)
-            number = shared + int(index[1] if index else 0)
-            place = _INDEX.sub(f"[{number}]", segment.place, count=1)
-            self._read[number].append(replace(segment, place=place))
-        return [*found[:start], *(segment for message in self._read for segment in message)]
+        self._read += [
+            read_messages([message], key, number) for number, message in enumerate(messages[shared:], shared)
+        ]
+        before = read_request({**body, key: []} if prompt is None else prompt)
+        return [*before, *(segment for message in self._read for segment in message)]
 
 
 def ends_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[int]:

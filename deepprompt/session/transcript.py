@@ -13,24 +13,25 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
-from deepprompt.checks.blocks import items
 from deepprompt.checks.cache.simulate import Simulation, simulate
 from deepprompt.checks.lint.subjects import seconds_of
 from deepprompt.checks.segments import read_request
 from deepprompt.counters import size_of
 from deepprompt.errors import AuditError, MessageError, ToolError, UsageError
 from deepprompt.prompt import Pace, Part, Prompt, read_part
+from deepprompt.providers.dialect import items
 from deepprompt.providers.facts import Facts, Rules
+from deepprompt.providers.recognise import MESSAGES, body_in, model_of
 from deepprompt.providers.segments import Segment
 from deepprompt.providers.usage import Usage, read_usage
-from deepprompt.session.rebuild import ends_of, rebuild, segments_of
+from deepprompt.session.rebuild import ends_of, rebuild
 from deepprompt.session.record import Recorded, read_recorded
 from deepprompt.systems.audit import prompt_of, read_log
 from deepprompt.tokens import estimate_tokens
 
 _GAP = 60.0
 _EXPECTED = 'expected request bodies, a list of messages, {"messages": [...]} or a saved session'
-_OF_BODIES = ("body", "messages", "input", "contents")
+_OF_BODIES = ("body", *MESSAGES)
 # The fields beside a body that may hold what its answer cost.
 _ANSWERED = ("usage", "answer", "response")
 
@@ -164,9 +165,8 @@ def sent_to(data: Any) -> tuple[str, str]:
         named = Tally((str(row[0]), str(row[1])) for row in sent if len(row) > 1)
     else:
         records = data if isinstance(data, list) else [data]
-        bodies = [record.get("body", record) for record in records if isinstance(record, Mapping)]
-        models = [body.get("model") for body in bodies if isinstance(body, Mapping)]
-        named = Tally(("", model) for model in models if isinstance(model, str))
+        models = [model_of(record) for record in records if isinstance(record, Mapping)]
+        named = Tally(("", model) for model in models if model)
     return named.most_common(1)[0][0] if named else ("", "")
 
 
@@ -217,7 +217,7 @@ def _recorded(name: str, data: Any) -> Transcript:
             body = item.get("body", item) if isinstance(item, Mapping) else item
             if _is_message(item) or not isinstance(body, Mapping):
                 raise MessageError(f"{_EXPECTED}, found {'a message' if _is_message(item) else type(body).__name__}")
-            requests.append(segments_of(body))
+            requests.append(read_request(body_in(item)))
             times += [seconds_of(item["at"])] if item.get("at") is not None else []
             if (usage := _usage(item)) is not None:
                 answers[number - 1] = Answer(usage, model=model_of(requests[-1]))
@@ -227,11 +227,6 @@ def _recorded(name: str, data: Any) -> Transcript:
         missing = next(number for number, item in enumerate(records, 1) if item.get("at") is None)
         raise MessageError(f'request {missing} has no "at", and others have; give it to all of them, or to none')
     return Transcript(name, tuple(requests), tuple(times), False, answers)
-
-
-def model_of(segments: Sequence[Segment]) -> str:
-    """Return the model that a request names, "" if it names none."""
-    return next((segment.text for segment in segments if (segment.place, segment.kind) == ("model", "setting")), "")
 
 
 def _usage(item: Mapping[str, Any]) -> Usage | None:

@@ -208,6 +208,18 @@ class TestPrices:
         assert "anthropic claude-opus-5-5, facts of" in report
         assert "anthropic other, facts of" in run(capsysbinary, *paths, "--provider", "anthropic", "--model", "other")
 
+    def test_the_model_of_a_bedrock_request(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+        """Bedrock calls it modelId, and a record has it in the body or beside it."""
+        nova = "amazon.nova-pro-v1:0"
+        old, new = ({"messages": [{"role": "user", "content": [{"text": text}]}]} for text in "ab")
+        for name, one, two in (
+            ("inside", {"modelId": nova, **old}, {"modelId": nova, **new}),
+            ("beside", {"modelId": nova, "body": old}, {"modelId": nova, "body": new}),
+        ):
+            (tmp_path / name).mkdir()
+            paths = stored(tmp_path / name, a=one, b=two)
+            assert f"bedrock {nova}, facts of" in run(capsysbinary, *paths, "--provider", "bedrock")
+
     def test_an_unknown_model(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         """Where the facts do not know the model, that is said."""
         paths = stored(tmp_path, a=self.OLD, b=self.NEW)

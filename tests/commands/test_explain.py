@@ -107,6 +107,17 @@ def test_a_session_and_its_usage(tmp_path: Path, capsysbinary: CaptureBytes) -> 
     assert other == f"{path}: no recorded usage of claude-haiku-5-5 to calibrate by"
 
 
+def test_usage_of_a_bedrock_transcript(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+    """The model beside a recorded body counts, also as modelId: another model's usage does not calibrate."""
+    body = {"messages": [{"role": "user", "content": [{"text": "Hi." * 100}]}]}
+    record = {"modelId": "amazon.nova-pro-v1:0", "body": body, "usage": {"inputTokens": 100, "outputTokens": 1}}
+    (tmp_path / "log").write_text(json.dumps(record))
+    explained = run(capsysbinary, tmp_path / "log", "--usage", tmp_path / "log")
+    assert "modelId: amazon.nova-pro-v1:0\n" in explained
+    other = failure(capsysbinary, tmp_path / "log", "--usage", tmp_path / "log", "--model", "amazon.nova-lite-v1:0")
+    assert other == f"{tmp_path / 'log'}: no recorded usage of amazon.nova-lite-v1:0 to calibrate by"
+
+
 def test_usage_of_a_transcript(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     """Records of bodies with a usage calibrate as well, those without one count for nothing."""
     body: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "x" * 300}]}

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.coding_session import coding_session
 from deepprompt import build_request, read_request
 from deepprompt.providers.facts import bundled_facts
-from deepprompt.session.rebuild import ends_of, rebuild, segments_of
+from deepprompt.session.rebuild import ends_of, rebuild
 
 TURNS = coding_session(8)
 MESSAGES: list[Any] = [message for turn in TURNS for added in (*turn.rounds, (turn.answer,)) for message in added]
@@ -42,7 +42,7 @@ def test_requests_are_those_that_would_be_built(provider: str, marked: bool) -> 
     for end in ends_of(messages):
         if rules.marks:
             request = build_request(PROMPT, messages[:end], to=provider, model=rules.model, facts=facts)
-            wanted.append(segments_of(request.body))
+            wanted.append(read_request(request.body))
         else:
             wanted.append(read_request(replace(PROMPT, messages=tuple(messages[:end]))))
     found = rebuild(PROMPT, messages, provider, rules, facts)

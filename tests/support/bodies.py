@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from deepprompt.checks.lint.subjects import provider_of
 from deepprompt.providers.facts import Facts, Rules, bundled_facts
+from deepprompt.providers.recognise import provider_of
 
 Body = dict[str, Any]
 LONG = "The harbour has many boats. " * 600

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from deepprompt.checks.blocks import items
 from deepprompt.checks.lint.findings import Finding, Rule
 from deepprompt.checks.lint.request_view import ANTHROPICS, OPENAIS, Sent
+from deepprompt.providers.dialect import items
 
 RULES = (
     Rule(

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from deepprompt.checks.blocks import time_of
 from deepprompt.checks.lint.findings import Finding, Rule
 from deepprompt.checks.lint.request_view import ANTHROPICS, BEDROCKS, OPENAIS, CarriedMark, Sent
 from deepprompt.errors import MessageError
+from deepprompt.providers.dialect import time_of
 from deepprompt.providers.facts import seconds
 
 if TYPE_CHECKING:

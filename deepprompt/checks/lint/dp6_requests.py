@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from deepprompt.checks.blocks import items
 from deepprompt.checks.lint import dp6_fields, dp6_marks
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.request_view import Sent, read_sent
+from deepprompt.providers.dialect import items
 from deepprompt.providers.segments import Segment
 
 _OWN = (

@@ -25,8 +25,9 @@ from deepprompt.checks.lint import (
     dp7_turns,
 )
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
-from deepprompt.checks.lint.subjects import model_of, provider_of, subject_of
+from deepprompt.checks.lint.subjects import subject_of
 from deepprompt.errors import SourceError
+from deepprompt.providers.recognise import model_of, provider_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ def limits_of(subject: Subject, settings: Settings, wanted: str = "") -> Limits:
     limits = Limits() if settings.part_tokens is None else Limits(part_tokens=settings.part_tokens)
     if subject.body is None:
         return limits
-    provider, model = provider_of(subject.body), model_of(subject)
+    provider: str = provider_of(subject.body)
+    model = model_of(subject.segments)
     if settings.models:
         named = dict(reversed(settings.models))
         provider = provider if provider in named else settings.models[0][0]

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deepprompt.checks.blocks import items, kind_of, time_of
 from deepprompt.checks.lint.findings import Finding, Limits, Subject
-from deepprompt.checks.lint.subjects import MESSAGES, provider_of
+from deepprompt.providers.blocks import kind_of
+from deepprompt.providers.dialect import items, time_of
+from deepprompt.providers.recognise import MESSAGES, provider_of
 from deepprompt.providers.segments import Segment
 from deepprompt.tokens import estimate_tokens
 

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deepprompt.checks.lint.subjects import model_of, provider_of, subject_of
+from deepprompt.checks.lint.subjects import subject_of
 from deepprompt.checks.places import CATALOGUED
 from deepprompt.checks.static import split_static
 from deepprompt.errors import MessageError
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY, Pace, sha256_hex
+from deepprompt.providers.recognise import model_of, provider_of
 from deepprompt.providers.segments import Segment
 from deepprompt.text.hygiene import scrub
 from deepprompt.text.secrets import redact
@@ -132,7 +133,7 @@ def lock_prompt(
 def _model(value: object) -> str:
     """Return the provider and the model of a request, "" where either is unclear."""
     subject = subject_of(value, "")
-    provider, model = provider_of(subject.body), model_of(subject)
+    provider, model = provider_of(subject.body), model_of(subject.segments)
     return f"{provider}/{model}" if provider and model else ""
 
 

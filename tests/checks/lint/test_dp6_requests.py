@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from deepprompt import build_cached_content, build_request
 from deepprompt.checks.lint.dp6_requests import RULES, find
 from deepprompt.checks.lint.findings import Finding, Limits
-from deepprompt.checks.lint.subjects import provider_of, subject_of
+from deepprompt.checks.lint.subjects import subject_of
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as BOUNDARY
 from deepprompt.providers.facts import bundled_facts
+from deepprompt.providers.recognise import provider_of
 from tests.support.bodies import (
     BREAK,
     FUNCTION,

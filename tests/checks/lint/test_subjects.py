@@ -1,4 +1,4 @@
-"""What lint is given: texts, prompts, reports, bodies and recorded requests as subjects, and whose a body is."""
+"""What lint is given: texts, prompts, reports, bodies and recorded requests as subjects."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from deepprompt import Pace, Part, Prompt, Session
-from deepprompt.checks.lint.subjects import body_of, model_of, provider_of, subject_of, subjects_of_requests
+from deepprompt.checks.lint.subjects import body_of, subject_of, subjects_of_requests
 from deepprompt.checks.segments import read_request
 from deepprompt.errors import MessageError
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as BOUNDARY
-from deepprompt.providers import TARGETS
-from tests.support.harbour import CONVERSATION, PROMPT, WITHOUT_IMAGE, build
+from deepprompt.providers.recognise import model_of
 
 BODY: dict[str, Any] = {
     "model": "claude-opus-5-5",
@@ -24,53 +23,6 @@ BODY: dict[str, Any] = {
 }
 MARK: dict[str, Any] = {"cache_control": {"type": "ephemeral"}}
 SAID = [{"role": "user", "content": "Go."}]
-MARKED = [{"role": "user", "content": [{"type": "text", "text": "Go.", **MARK}]}]
-BROKEN_UP = [{"role": "user", "content": [{"type": "text", "text": "Go.", "prompt_cache_breakpoint": {}}]}]
-CHAT = [{"role": "system", "content": "Be brief."}, *SAID]
-
-PROVIDERS: list[tuple[str, Any]] = [
-    ("anthropic", {"model": "claude-opus-5-5", "messages": SAID}),
-    ("anthropic", {"messages": MARKED}),
-    ("anthropic", {"system": "Be brief.", "messages": SAID, "anthropic_version": "bedrock-2023-05-31"}),
-    ("anthropic", {"messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "x"}]}]}),
-    ("anthropic", {"model": "claude-opus-5-5", "messages": SAID, "prompt_cache_key": "x"}),
-    ("litellm", {"model": "claude-opus-5-5", "messages": CHAT}),
-    ("litellm", {"model": "anthropic/claude-opus-5-5", "messages": SAID}),
-    ("litellm", {"model": "openai/gpt-5.6", "messages": SAID}),
-    ("litellm", {"model": "gpt-5.6", "messages": MARKED}),
-    ("litellm", {"messages": [*CHAT, *MARKED]}),
-    ("litellm", {"messages": CHAT, "tools": [{"type": "function", "function": {"name": "x", **MARK}}]}),
-    ("gemini", {"contents": []}),
-    ("gemini", {"contents": [], "toolConfig": {"functionCallingConfig": {}}}),
-    ("bedrock", {"modelId": "amazon.nova-pro-v1:0", "messages": SAID}),
-    ("bedrock", {"messages": [{"role": "user", "content": [{"text": "Go."}, {"cachePoint": {"type": "default"}}]}]}),
-    ("bedrock", {"toolConfig": {"tools": []}, "messages": []}),
-    ("openai", {"model": "gpt-4o", "messages": SAID}),
-    ("openai", {"model": "o3-mini", "messages": SAID}),
-    ("openai", {"messages": SAID, "prompt_cache_options": {}}),
-    ("openai", {"messages": BROKEN_UP}),
-    ("openai-responses", {"model": "gpt-5.6", "input": "Go."}),
-    ("deepseek", {"model": "deepseek-v4-pro", "messages": CHAT}),
-    ("", {"model": "qwen3", "messages": CHAT}),
-    ("", {"model": "meta-llama/Llama-4", "messages": SAID}),
-    ("", {"messages": SAID}),
-    ("", {"messages": [3, {"role": ["x"]}, {"content": 7}], "model": 3}),
-    ("", {}),
-    ("", "claude-opus-5-5"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("provider", "body"), PROVIDERS)
-def test_whose_request_it_is(provider: str, body: Any) -> None:
-    """A body is known by its fields, or by the name of its model; where both leave it open, nothing is said."""
-    assert provider_of(body) == provider
-
-
-@pytest.mark.parametrize("to", TARGETS)
-def test_our_own_requests_are_known(to: str) -> None:
-    """Each body that we write looks like the provider's that it is for, with tools and without."""
-    assert provider_of(build(to, *(WITHOUT_IMAGE if to == "deepseek" else CONVERSATION), prompt=PROMPT).body) == to
-    assert provider_of(build(to, {"role": "user", "content": "Go."}).body) == to
 
 
 def test_a_text() -> None:
@@ -169,9 +121,9 @@ def test_one_recorded_request() -> None:
 def test_the_model_beside_a_body_is_a_setting() -> None:
     """Gemini and Bedrock have it in the address; a record has it beside the body."""
     record = {"model": "gemini-3.8-flash", "body": {"contents": []}}
-    assert model_of(subjects_of_requests([record], "x")) == "gemini-3.8-flash"
-    assert model_of(subject_of(BODY, "x")) == "claude-opus-5-5"
-    assert model_of(subject_of("model", "x")) == ""
+    assert model_of(subjects_of_requests([record], "x").segments) == "gemini-3.8-flash"
+    assert model_of(subject_of(BODY, "x").segments) == "claude-opus-5-5"
+    assert model_of(subject_of("model", "x").segments) == ""
 
 
 WRONG: list[tuple[Any, str]] = [

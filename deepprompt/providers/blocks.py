@@ -10,27 +10,23 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from itertools import chain
 from typing import Any
 
 from deepprompt.errors import MessageError
+from deepprompt.providers.dialect import Body, items, time_of
+from deepprompt.providers.recognise import DIALECTS, names
 from deepprompt.providers.segments import Segment
 
-_MARKS = ("cache_control", "prompt_cache_breakpoint")
-# Whose objects are a tool's own data: what is called like a mark in them is none.
-_OPAQUE = ("input", "args", "json", "input_schema", "parameters", "parametersJsonSchema", "response")
-_PAYLOADS = ("data", "bytes", "file_data")
-
-_KINDS = {
-    "text": "text", "input_text": "text", "output_text": "text", "image": "image", "image_url": "image",
-    "input_image": "image", "inlineData": "image", "inline_data": "image", "tool_use": "tool_use",
-    "function_call": "tool_use", "functionCall": "tool_use", "toolUse": "tool_use", "tool_result": "tool_result",
-    "function_call_output": "tool_result", "functionResponse": "tool_result", "function_response": "tool_result",
-    "toolResult": "tool_result", "thinking": "thinking", "redacted_thinking": "thinking", "reasoning": "thinking",
-    "reasoningContent": "thinking",
-}  # fmt: skip
+_KINDS = dict(chain.from_iterable(dialect.kinds.items() for dialect in DIALECTS))
+_KIND_ENDINGS = dict(chain.from_iterable(dialect.kind_endings.items() for dialect in DIALECTS))
+_RESULTS = dict(chain.from_iterable(dialect.results.items() for dialect in DIALECTS))
+_MARKS = names(lambda dialect: [dialect.mark] if dialect.mark else [])
+_OWN_DATA = names(lambda dialect: dialect.own_data)
+_FILES = names(lambda dialect: dialect.files)
 
 
-def read_block(block: Mapping[str, Any], place: str, role: str, owner: str = "") -> Segment:
+def read_block(block: Body, place: str, role: str, owner: str = "") -> Segment:
     """Return a block of a message as a segment."""
     kind, mark, shown = kind_of(block), lifetime(block), unmarked(block)
     if kind == "tool_result":
@@ -44,22 +40,20 @@ def read_block(block: Mapping[str, Any], place: str, role: str, owner: str = "")
     return Segment(place, kind, role, text, mark, owner=owner, digest="".join(digests[:1]))
 
 
-def kind_of(block: Mapping[str, Any]) -> str:
+def kind_of(block: Body) -> str:
     """Return what a block is: by its type, or where it has none, by its one field."""
     name = block.get("type")
     if not isinstance(name, str):
         name = str(next((key for key in block if key in _KINDS), next(iter(block), "")))
-    if name.endswith("_call_output"):  # OpenAI has one for each of its own tools
-        return "tool_result"
-    return "tool_use" if name.endswith("_call") else _KINDS.get(name, name)
+    ended = next((kind for ending, kind in _KIND_ENDINGS.items() if name.endswith(ending)), name)
+    return _KINDS.get(name, ended)
 
 
-def _read_any_result(block: Mapping[str, Any], segment: Segment) -> Segment:
+def _read_any_result(block: Body, segment: Segment) -> Segment:
     """Return a tool's result, whichever provider it was written for."""
-    for key in ("toolResult", "functionResponse", "function_response"):
+    for key, field in _RESULTS.items():
         inner = block.get(key)
         if isinstance(inner, Mapping):
-            field = "content" if key == "toolResult" else "response"
             header = {name: value for name, value in inner.items() if name != field}
             content = inner.get(field)
             if isinstance(content, Mapping) and len(content) == 1:  # Gemini's {"output": TEXT} or {"error": TEXT}
@@ -70,7 +64,7 @@ def _read_any_result(block: Mapping[str, Any], segment: Segment) -> Segment:
     return read_result({name: value for name, value in block.items() if name != field}, block.get(field), segment)
 
 
-def read_result(header: Mapping[str, Any], content: object, segment: Segment) -> Segment:
+def read_result(header: Body, content: object, segment: Segment) -> Segment:
     """Return a tool's result: its header on one line, then its content. Its mark may be that of its last block."""
     lines, mark = [as_json(unmarked(header))], segment.mark
     digests: list[str] = []
@@ -87,30 +81,20 @@ def read_result(header: Mapping[str, Any], content: object, segment: Segment) ->
     return replace(segment, text="\n".join(lines), mark=mark, digest="".join(digests[:1]))
 
 
-def _rest(block: Mapping[str, Any]) -> dict[str, Any]:
+def _rest(block: Body) -> dict[str, Any]:
     """Return what a text says beside its text. SDKs write every field there could be: an empty one says nothing."""
     return {key: value for key, value in block.items() if value and key not in ("type", "text")}
 
 
-def items(value: object) -> Sequence[Any]:
-    """Return the elements of a list, none of anything else."""
-    return value if isinstance(value, list | tuple) else ()
-
-
-def lifetime(holder: Mapping[str, Any]) -> str | None:
+def lifetime(holder: Body) -> str | None:
     """Return for how long a block's mark is, "" for the default, None without a mark."""
     mark = next((holder[key] for key in _MARKS if key in holder), None)
     return None if mark is None else time_of(mark)
 
 
-def time_of(mark: object) -> str:
-    """Return the lifetime that a mark asks for, "" for the default."""
-    return str(mark.get("ttl") or "") if isinstance(mark, Mapping) else ""
-
-
 def unmarked(value: Any, key: str = "") -> Any:
     """Return a value without its marks; what a tool takes or gives is its own."""
-    if key in _OPAQUE:
+    if key in _OWN_DATA:
         return value
     if isinstance(value, Mapping):
         return {name: unmarked(item, name) for name, item in value.items() if name not in _MARKS}
@@ -119,7 +103,7 @@ def unmarked(value: Any, key: str = "") -> Any:
 
 def _digested(value: Any, digests: list[str], key: str = "") -> Any:
     """Return a value with each file in it replaced by its SHA-256: it is no text, and its size in tokens is unknown."""
-    if key in _OPAQUE:
+    if key in _OWN_DATA:
         return value
     if isinstance(value, Mapping):
         is_text = value.get("type") == "text"  # a document's, which the model reads
@@ -131,7 +115,7 @@ def _digested(value: Any, digests: list[str], key: str = "") -> Any:
     if isinstance(value, str) and value.startswith("data:"):
         head, comma, data = value.partition(",")
         return f"{head}{comma}{_digest(data, digests)}"
-    return _digest(value, digests) if key in _PAYLOADS and isinstance(value, str | bytes) else value
+    return _digest(value, digests) if key in _FILES and isinstance(value, str | bytes) else value
 
 
 def _digest(data: str | bytes, digests: list[str]) -> str:

@@ -1,0 +1,23 @@
+"""A request for DeepSeek: Chat Completions as plain texts, without marks, and with the model's reasoning sent back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepprompt.providers.dialect import Body, Dialect, model_named
+from deepprompt.providers.draft import Draft
+from deepprompt.providers.neutral import Outline
+from deepprompt.providers.openai import write_chat
+
+
+def write(outline: Outline, draft: Draft) -> dict[str, Any]:
+    """Return the body of `POST /chat/completions` for DeepSeek."""
+    return write_chat(outline, draft, marking=None, limit="max_tokens")
+
+
+def recognise(body: Body) -> bool:
+    """Whether a body with `messages` is DeepSeek's, by its model."""
+    return model_named(body).startswith("deepseek")
+
+
+DIALECT = Dialect("deepseek", recognise, models="deepseek", settings=("user_id",))
