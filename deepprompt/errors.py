@@ -55,6 +55,11 @@ class FileRefusedError(SourceError):
 class CallError(SourceError):
     """A function that should make a prompt cannot be called, fails, takes too long, or makes none."""
 
+    def __init__(self, reason: str, function: object = None) -> None:
+        super().__init__(reason if function is None else f"{function}: {reason}")
+        self.reason = reason
+        """The message without the function's name."""
+
 
 class SkillError(DeepPromptError):
     """No skill of that name, or its body can no longer be read."""

@@ -28,3 +28,16 @@ VerdictKind = Literal["hit", "cold start", "expired", "below minimum", "ours", "
 
 ChangeKind = Literal["added", "replaced", "removed"]
 """What happened to a part or a tool of a session's prefix."""
+
+BlameKind = Literal[
+    "setting", "images", "tool order", "tool added", "tool removed", "tool changed", "key order", "order", "extended",
+    "inserted", "removed", "compaction", "role", "blocks", "line ends", "byte order mark", "trailing blanks",
+    "white space", "Unicode form", "escapes", "truncation", "clock", "random id", "path", "number", "case", "edit",
+]  # fmt: skip
+"""The first change between two requests that costs a cache hit; `deepprompt.checks.blame.blame.KINDS` explains each."""
+
+MoveKind = Literal[
+    "again", "turn", "clock", "time zone", "locale", "hash seed", "folder", "line ends", "home", "user", "host",
+    "terminal", "listing", "umask", "temp",
+]  # fmt: skip
+"""A change of a function's surroundings; `deepprompt.checks.perturb.moves.MOVES` explains each."""

@@ -37,6 +37,8 @@ class Place:
     """In the source, from 1; 0 for the whole of it, or where lines mean nothing."""
     block: str
     changing: bool = False
+    value: str = ""
+    """The path of one value in it, if the block is JSON and one value is meant."""
 
 
 def whole(segment: Segment) -> Place:
@@ -47,7 +49,7 @@ def whole(segment: Segment) -> Place:
 def of_value(segment: Segment, path: str, line: int) -> Place:
     """Return the place of a value in a segment that is JSON."""
     source = f"{_owner(segment)}: {path}" if path else _owner(segment)
-    return Place(segment.place, source, line if path else 0, segment.kind)
+    return Place(segment.place, source, line if path else 0, segment.kind, value=path)
 
 
 def of_text(segments: Sequence[Segment], number: int, at: int) -> Place:

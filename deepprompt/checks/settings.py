@@ -13,6 +13,7 @@ from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.checks.lint.linter import Exemption
+    from deepprompt.words import MoveKind
 
 LOCK = "deepprompt.lock"
 
@@ -38,7 +39,7 @@ class Settings:
     comments: bool = True
     """Whether comments in a text may make exceptions."""
     allow: tuple[Exemption, ...] = ()
-    skip: tuple[str, ...] = ()
+    skip: tuple[MoveKind, ...] = ()
     """The moves that the perturbation test leaves out."""
     fixed: tuple[str, ...] = ()
     """The prompts that are not perturbed."""

@@ -65,6 +65,7 @@ def _unknown_models(settings: Settings) -> Iterator[str]:
 
 def _settings(top: _Table, name: str) -> Settings:
     lint, perturb = top.table("lint"), top.table("perturb")
+    skip = perturb.texts("skip", _move)
     settings = Settings(
         source=name,
         prompts=top.texts_by_name("prompts"),
@@ -78,7 +79,7 @@ def _settings(top: _Table, name: str) -> Settings:
         part_tokens=int(lint.number("part-tokens", 0)) or None,
         comments=lint.flag("comments", True),
         allow=tuple(_exemption(table) for table in lint.tables("allow")),
-        skip=perturb.texts("skip", _move),
+        skip=tuple(kind for kind in MOVES if kind in skip),
         fixed=perturb.texts("leave"),
     )
     unknown = [prompt for prompt in settings.fixed if prompt not in settings.prompts]

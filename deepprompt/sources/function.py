@@ -153,9 +153,7 @@ def call_function(
     When `give_up` becomes true, its process is ended as it is when the time is over.
     """
     if hasattr(sys.modules.get("__main__"), "IS_STAGE"):  # each of its processes would start as many again
-        raise CallError(
-            f"{function}: its own module perturbs it when imported; do that under if __name__ == '__main__'"
-        )
+        raise CallError("its own module perturbs it when imported; do that under if __name__ == '__main__'", function)
     with tempfile.TemporaryDirectory(prefix="deepprompt-", ignore_cleanup_errors=True) as private:
         result = os.path.join(private, "result")
         names = ("clock", "tick", "umask", "columns", "reversed", "user", "host")
@@ -169,9 +167,9 @@ def call_function(
             with open(result, encoding="ascii") as file:
                 made = json.load(file)
         except (OSError, ValueError):
-            raise CallError(f"{function}: {how}") from None
+            raise CallError(how, function) from None
     if "error" in made:
-        raise CallError(f"{function}: {made['error']}")
+        raise CallError(made["error"], function)
     return _value(made["value"])
 
 

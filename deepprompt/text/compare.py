@@ -17,12 +17,16 @@ from typing import Any
 
 from deepprompt.text.hygiene import unify_line_ends
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from deepprompt.words import BlameKind
+
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TextChange:
     """What happened between two texts, and, where both are JSON, to which value."""
 
-    kind: str
+    kind: BlameKind
     path: str = ""
     """Of the value, such as `input_schema.properties.path.description`."""
     line: int = 0
@@ -61,7 +65,12 @@ _CUT_OFF = re.compile(
     re.IGNORECASE,
 )
 # The lines of our own prompts whose value is of one kind, whatever it looks like.
-_LABELS = {"- cwd: ": "path", "- Working directory: ": "path", "- date: ": "clock", "Current time: ": "clock"}
+_LABELS: dict[str, BlameKind] = {
+    "- cwd: ": "path",
+    "- Working directory: ": "path",
+    "- date: ": "clock",
+    "Current time: ": "clock",
+}
 
 # A run of marks longer than Unicode's own limit for streams is no writing, and costs more than its length to compose.
 _MOST_MARKS = 30
@@ -72,14 +81,14 @@ _LONG, _NEAR = 1 << 16, 1 << 10
 _MOST_REORDERED = 1 << 20
 
 
-def classify(old: str, new: str) -> Change:
+def classify(old: str, new: str) -> TextChange:
     """Return what kind of change makes one text of another, which are not the same."""
     if old.startswith(("{", "[")) and new.startswith(("{", "[")):
         try:
-            return _in_json(json.loads(old), json.loads(new)) or Change(_in_text(old, new))
+            return _in_json(json.loads(old), json.loads(new)) or TextChange(_in_text(old, new))
         except (ValueError, RecursionError):
             pass
-    return Change(_in_text(old, new), line=old.count("\n", 0, shared_start(old, new)) + 1)
+    return TextChange(_in_text(old, new), line=old.count("\n", 0, shared_start(old, new)) + 1)
 
 
 def shared_start(old: str, new: str) -> int:
@@ -106,7 +115,7 @@ def _shared_end(old: str, new: str, start: int) -> int:
     return low
 
 
-def _in_json(old: Any, new: Any) -> Change | None:
+def _in_json(old: Any, new: Any) -> TextChange | None:
     """Return what changed in a value of JSON, None where only its spelling did."""
     found = _first_difference(old, new)
     if found is None:
@@ -115,14 +124,14 @@ def _in_json(old: Any, new: Any) -> Change | None:
     if siblings is not None:
         spelled = [[json.dumps(value, sort_keys=True) for value in side] for side in siblings]
         if spelled[0] != spelled[1] and Counter(spelled[0]) == Counter(spelled[1]):
-            return Change("order", path)
+            return TextChange("order", path)
     if isinstance(before, dict) and isinstance(after, dict):
-        return Change("key order" if before.keys() == after.keys() else "edit", path)
+        return TextChange("key order" if before.keys() == after.keys() else "edit", path)
     if isinstance(before, str) and isinstance(after, str):
         inner = classify(before, after)
         return replace(inner, path=_under(path, inner.path))
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (before, after))
-    return Change("number" if numbers else "edit", path)
+    return TextChange("number" if numbers else "edit", path)
 
 
 _Difference = tuple[str, Any, Any, tuple[list[Any], list[Any]] | None]
@@ -152,7 +161,7 @@ def _under(path: str, inner: str) -> str:
     return f"{path}.{inner}" if path and inner and not inner.startswith("[") else path + inner
 
 
-def _in_text(old: str, new: str) -> str:
+def _in_text(old: str, new: str) -> BlameKind:
     start = shared_start(old, new)
     end = _shared_end(old, new, start)
     # Whole lines around what differs: from the start of the first to the end of the last.
@@ -172,8 +181,8 @@ def _in_text(old: str, new: str) -> str:
     return _in_line(_line_at(old, line, start), _line_at(new, line, start), start - line)
 
 
-def _alike(old: str, new: str, at: int) -> str:
-    """Return in what alone two texts differ, "" if in more. In long ones it is looked for near the place they part."""
+def _alike(old: str, new: str, at: int) -> BlameKind | None:
+    """Return the one thing in which two texts differ, None if there are more; long ones are compared near it."""
     if len(old) == len(new) <= _MOST_REORDERED and _reordered(old, new):
         return "order"
     # A piece that is cut out of the middle of a line may begin or end within a word.
@@ -185,7 +194,7 @@ def _alike(old: str, new: str, at: int) -> str:
         size = min(len(was), len(now)) - _NEAR
         if was == now if whole else size > 0 and was[:size] == now[:size]:
             return kind
-    return ""
+    return None
 
 
 def _ends_line(text: str) -> bool:
@@ -221,7 +230,7 @@ def _is_cut(old: str, new: str, start: int, end: int) -> bool:
     return at_the_end and len(was.strip()) >= _CUT_SIZE and start > 0 and "\n" not in (old[start - 1], old[start])
 
 
-def _in_line(old: str, new: str, at: int) -> str:
+def _in_line(old: str, new: str, at: int) -> BlameKind:
     """Return what changed in the line in which two texts part."""
     if kind := _alike(old, new, at):
         return kind
@@ -283,7 +292,7 @@ def _but_for(pattern: re.Pattern[str], only: Callable[[str], bool] = bool) -> Ca
 
 
 # In what two texts may differ and still be the same; the first form that makes them equal says what changed.
-_FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
+_FORMS: tuple[tuple[BlameKind, Callable[[str], str]], ...] = (
     ("line ends", unify_line_ends),
     ("byte order mark", lambda text: text.replace("\ufeff", "")),
     ("trailing blanks", _without_blanks),
@@ -297,7 +306,7 @@ _FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("case", str.casefold),
 )
 # What may stand where two lines part.
-_VALUES: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
+_VALUES: tuple[tuple[BlameKind, re.Pattern[str], Callable[[str], bool]], ...] = (
     ("clock", _CLOCK, bool),
     ("random id", _RANDOM, bool),
     ("path", _PATH, _is_path),

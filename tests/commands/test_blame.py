@@ -104,6 +104,7 @@ def test_json(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         "repeated": total,
         "block": "setting",
         "changing": False,
+        "value": "",
         "cost": round(total * 0.9, 3),
         "prices": FREE,
     }

@@ -16,7 +16,11 @@ from deepprompt.checks.segments import as_segments
 from deepprompt.providers.segments import Segment
 from deepprompt.text.compare import shared_start
 
-KINDS = {
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from deepprompt.words import BlameKind
+
+KINDS: dict[str, str] = {
     "setting": "a setting changed that the cache depends on",
     "images": "the first image came or the last one went: with that, none of the messages can be read",
     "tool order": "the same tools stand in another order",
@@ -52,13 +56,14 @@ _MODELS = ("model", "modelId")
 # Where entries end, like marks: what was sent before can be read whatever it says.
 _ASIDE = ("prompt_cache_options",)
 _IMAGES = "images"
+_FILE = "file:"  # how the origin of a text starts that came from a file
 
 
 @dataclass(frozen=True, slots=True)
 class Blame:
     """The first place where a request is not the one before it."""
 
-    kind: str
+    kind: BlameKind
     """`clock`, `path`, `order`, `edit`, `truncation` and so on: see `KINDS`."""
     place: str
     """The block of the request, such as `system[0]` or `tools[2] Read`, or the part of the prompt."""
@@ -81,6 +86,13 @@ class Blame:
     """The kind of the block, such as `system`, `tool`, `text` or `thinking`."""
     changing: bool = False
     """Whether it stands behind the boundary, or in a part that is known to change with the turn."""
+    value: str = ""
+    """The path of the changed value, such as `input_schema.properties.path`, if the block is JSON."""
+
+    @property
+    def file(self) -> str:
+        """The path of the file that the text came from; "" if it came from none."""
+        return self.source[len(_FILE) :] if self.source.startswith(_FILE) else ""
 
     @property
     def why(self) -> str:
@@ -169,7 +181,8 @@ def _start(setting: str, was: _Request, now: _Request) -> int:
 
 def _of_setting(name: str, was: _Request, now: _Request) -> Blame:
     old, new = was.settings.get(name, ""), now.settings.get(name, "")
-    kind, where = "setting", Place(name, name, 0, "setting")
+    kind: BlameKind = "setting"
+    where = Place(name, name, 0, "setting")
     if image := (was.image or now.image) if name == _IMAGES else None:
         kind, where = "images", whole(image)
     return _blame(kind, where, _start(name, was, now), (old, new), 0, was, now)
@@ -203,7 +216,7 @@ def _difference(was: _Request, now: _Request) -> Blame | None:
 
 
 def _blame(
-    kind: str, where: Place, offset: int, texts: tuple[str, str], at: int, was: _Request, now: _Request
+    kind: BlameKind, where: Place, offset: int, texts: tuple[str, str], at: int, was: _Request, now: _Request
 ) -> Blame:
     old, new = (_near(text, at) for text in texts)
     if kind in ("inserted", "tool added") and not where.line:
@@ -213,8 +226,9 @@ def _blame(
     kept, lost = offset // 4, now.size // 4 - offset // 4
     repeated = min(lost, max(0, was.size // 4 - kept))
     return Blame(
-        kind, where.place, where.source, where.line, offset, old, new, kept, lost, repeated, where.block, where.changing
-    )
+        kind, where.place, where.source, where.line, offset, old, new, kept, lost, repeated, where.block,
+        where.changing, where.value,
+    )  # fmt: skip
 
 
 def _near(text: str, at: int) -> str:

@@ -14,7 +14,11 @@ from itertools import accumulate, groupby, takewhile
 
 from deepprompt.checks.places import Place, of_text, of_value, whole
 from deepprompt.providers.segments import Segment
-from deepprompt.text.compare import Change, classify, shared_start
+from deepprompt.text.compare import TextChange, classify, shared_start
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from deepprompt.words import BlameKind
 
 SPEAKERS = ("user", "assistant")
 
@@ -59,7 +63,7 @@ def read_blocks(segments: Sequence[Segment], joined: bool) -> Iterator[Block]:
             yield from (Block((segment,)) for segment in run)
 
 
-def in_parts(olds: Sequence[Segment], news: Sequence[Segment], at: int) -> tuple[str, Place]:
+def in_parts(olds: Sequence[Segment], news: Sequence[Segment], at: int) -> tuple[BlameKind, Place]:
     """Return what changed in a text that is made of parts, and the part."""
     number = start = 0
     if all(segment.joins and not segment.bare for segment in (*olds, *news)):
@@ -95,22 +99,22 @@ def _told_by(parts: Sequence[Segment], others: Sequence[Segment]) -> Segment:
     return next((part for part in new if part.origin.startswith("file:")), parts[0])
 
 
-def _first_line(change: Change, before: str, after: str) -> int:
+def _first_line(change: TextChange, before: str, after: str) -> int:
     """Return where a text was changed; where empty lines were, at the first of them, since any may be the new one."""
     at = shared_start(before, after)
     blank = change.kind == "trailing blanks" and after[:at].endswith("\n")
     return len(after[:at].rstrip("\n")) + 1 if blank else at
 
 
-def _moved(olds: Sequence[str], news: Sequence[str]) -> str:
-    """Return what happened to the first of some names, "" if it is there or neither is known to the other side."""
+def _moved(olds: Sequence[str], news: Sequence[str]) -> BlameKind | None:
+    """Return what happened to the first of some names, None if it is there or neither is known to the other side."""
     if olds[0] == news[0]:
-        return ""
+        return None
     goes_on, came_before = olds[0] in news, news[0] in olds
-    return "order" if goes_on and came_before else "inserted" if goes_on else "removed" if came_before else ""
+    return "order" if goes_on and came_before else "inserted" if goes_on else "removed" if came_before else None
 
 
-def in_blocks(was: Sequence[Block], now: Sequence[Block], index: int) -> tuple[str, Place]:
+def in_blocks(was: Sequence[Block], now: Sequence[Block], index: int) -> tuple[BlameKind, Place]:
     """Return what happened at the first block that differs, and to which."""
     olds, news = was[index:], now[index:]
     before, after = olds[0], news[0]
@@ -135,13 +139,13 @@ def in_blocks(was: Sequence[Block], now: Sequence[Block], index: int) -> tuple[s
     change = classify(before.text, after.text)
     if spoken:
         if after.text.startswith(before.text) and after.text[len(before.text) :].strip():
-            change = Change("extended")
+            change = TextChange("extended")
         elif before.sort[0] == "tool_result" and before.text.startswith(after.text.rstrip()):
-            change = Change("truncation")
+            change = TextChange("truncation")
     return change.kind, _place_of(after.segments[0], before.text, change)
 
 
-def _place_of(segment: Segment, before: str, change: Change) -> Place:
+def _place_of(segment: Segment, before: str, change: TextChange) -> Place:
     if change.path or (segment.text.startswith(("{", "[")) and segment.kind not in ("system", "text", "tool_result")):
         return of_value(segment, change.path, change.line)
     return of_text((segment,), 0, _first_line(change, before, segment.text))
@@ -167,7 +171,7 @@ def _is_cut_otherwise(olds: Sequence[Block], news: Sequence[Block]) -> bool:
     return len(old) + len(new) > 2 and "".join(new).startswith(text) and len(text) in accumulate(map(len, new))
 
 
-def _in_tools(was: Sequence[Block], now: Sequence[Block], index: int) -> tuple[str, Place]:
+def _in_tools(was: Sequence[Block], now: Sequence[Block], index: int) -> tuple[BlameKind, Place]:
     before, after = was[index], now[index]
     if after.sort[0] != "tool":
         return "tool removed", whole(before.segments[0])
@@ -177,7 +181,7 @@ def _in_tools(was: Sequence[Block], now: Sequence[Block], index: int) -> tuple[s
     known, stays = (name in map(_name, side) for name, side in ((come, was), (gone, now)))
     if gone == come or not (known or stays):
         change = classify(before.text, after.text)
-        kind = "tool changed" if change.kind in _EDITS else change.kind
+        kind: BlameKind = "tool changed" if change.kind in _EDITS else change.kind
         return kind, of_value(after.segments[0], change.path, change.line)
     if known and stays:
         return "tool order", whole(after.segments[0])

@@ -193,10 +193,10 @@ def _code(found: Blame) -> str:
 
 def _said(found: Blame) -> str:
     """Return what happened and where, in one line."""
-    path = found.source.removeprefix("file:")
-    if found.block == "tool":  # its name is in the place; which of its values it is, in the source
-        where = ": ".join(filter(None, (found.place, path.partition(": ")[2])))
+    source = found.file or found.source
+    if found.block == "tool":
+        where = f"{found.place}: {found.value}" if found.value else found.place
     else:
-        where = found.place if path in found.place else f"{found.place}, {path}"
+        where = found.place if source in found.place else f"{found.place}, {source}"
     line = f", line {found.line}" if found.line else ""
     return f"{KINDS[found.kind]}: {display(where)[:_SHOWN]}{line}"

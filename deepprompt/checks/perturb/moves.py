@@ -19,7 +19,11 @@ from functools import partial
 from deepprompt.sources.checkout import copy_project, use_crlf
 from deepprompt.sources.function import Function, Surroundings
 
-MOVES = {
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from deepprompt.words import MoveKind
+
+MOVES: dict[MoveKind, str] = {
     "again": "nothing: the same call in another process",
     "turn": "the turn: a second call in the same process",
     "clock": "the time of day: by a minute, by a day, over midnight",
@@ -50,7 +54,7 @@ _MOST_LINKS = 1_000
 class Move:
     """One thing moved."""
 
-    kind: str
+    kind: MoveKind
     """A key of `MOVES`."""
     said: str
     """What exactly was moved, and to where."""
@@ -80,7 +84,7 @@ def starting_point(folder: str) -> Surroundings:
     return Surroundings(folder, noon, environment={"PWD": folder})
 
 
-def plan_moves(function: Function, start: Surroundings, private: str, skip: frozenset[str]) -> Iterator[Move]:
+def plan_moves(function: Function, start: Surroundings, private: str, skip: frozenset[MoveKind]) -> Iterator[Move]:
     """Yield every move but those to skip; what they need is put into a private folder."""
     for kind, said, changed in _plain_moves(start, private):
         if kind not in skip:
@@ -95,7 +99,7 @@ def plan_moves(function: Function, start: Surroundings, private: str, skip: froz
         yield Move(kind, said, there, _moved(function, start.folder, copy), then, problem)
 
 
-def _plain_moves(start: Surroundings, private: str) -> Iterator[tuple[str, str, Surroundings]]:
+def _plain_moves(start: Surroundings, private: str) -> Iterator[tuple[MoveKind, str, Surroundings]]:
     """Yield what is moved without touching the project."""
 
     def environment(**changes: str | None) -> Surroundings:

@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import asdict, dataclass, replace
@@ -26,6 +26,10 @@ from deepprompt.sources.function import Function, Surroundings, call_function, f
 from deepprompt.text.display import display
 from deepprompt.text.secrets import redact
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from deepprompt.words import MoveKind
+
 _ALWAYS = "again"
 _DOUBTS = 3  # how often what moved is doubted: the same call, once more
 _MOST_AT_ONCE = 8
@@ -35,7 +39,7 @@ _MOST_AT_ONCE = 8
 class Outcome:
     """What one move did to the prompt."""
 
-    kind: str
+    kind: MoveKind
     said: str
     moved: Blame | None = None
     """The first difference in the static prefix, None where there is none."""
@@ -118,7 +122,7 @@ def perturb(
     *,
     folder: str = ".",
     boundary: str = DYNAMIC_CONTEXT_BOUNDARY,
-    skip: Sequence[str] = (),
+    skip: Iterable[MoveKind] = (),
     timeout: float = 60.0,
 ) -> Stability:
     """Call a function in moved surroundings, and say whether its static prefix stays the same.
@@ -163,7 +167,7 @@ class _Caller:
         try:
             return _Sides(value, self.boundary)
         except MessageError as error:
-            raise CallError(f"{function}: what it returned is no prompt: {error}") from None
+            raise CallError(f"what it returned is no prompt: {error}", function) from None
 
     def outcomes(self, moves: Sequence[Move], base: _Sides) -> list[Outcome]:
         """Return what became of the prompt with each move."""
@@ -183,21 +187,17 @@ class _Caller:
                 base = self.call(move.function, move.surroundings)
                 move.then()
             except CallError as error:
-                skipped = f"already before that it fails: {_without_name(error, move.function)}"
+                skipped = f"already before that it fails: {error.reason}"
         if skipped:
             return Outcome(move.kind, move.said, skipped=skipped)
         try:
             sides = self.call(move.function, move.surroundings)
         except CallError as error:
-            return Outcome(move.kind, move.said, failed=_without_name(error, move.function))
+            return Outcome(move.kind, move.said, failed=error.reason)
         if move.of_session:
             base, sides = base.without_session(), sides.without_session()
         moved = _first_difference(base.static, sides.static)
         return Outcome(move.kind, move.said, moved, changing=base.parts_that_differ(sides))
-
-
-def _without_name(error: CallError, function: Function) -> str:
-    return str(error).removeprefix(f"{function}: ")
 
 
 class _Sides:
@@ -226,11 +226,12 @@ class _Sides:
     def check(self, function: Function) -> None:
         """See that there is something that can move, and that it is what the user means."""
         if not self.is_cut and self.boundary not in ("", DYNAMIC_CONTEXT_BOUNDARY):
-            raise CallError(f"{function}: the boundary {self.boundary!r} does not stand in what it returned")
+            raise CallError(f"the boundary {self.boundary!r} does not stand in what it returned", function)
         if not self.size:
             raise CallError(
-                f"{function}: what it returned has no static prefix: no text before the boundary, or, in a request, "
-                "no tools, no system prompt and no cache mark"
+                "what it returned has no static prefix: no text before the boundary, or, in a request, no tools, no "
+                "system prompt and no cache mark",
+                function,
             )
 
     def parts_that_differ(self, other: _Sides) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import json
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -31,7 +31,8 @@ from deepprompt.checks import places
 from deepprompt.checks.blame.blame import KINDS, Blame, total_tokens
 from deepprompt.providers import TARGETS
 from deepprompt.providers.segments import Segment
-from deepprompt.text.compare import Change, classify, shared_start
+from deepprompt.text.compare import TextChange, classify, shared_start
+from deepprompt.words import BlameKind
 from tests.support.conversations import Kinds, scenes
 from tests.support.planted import MODELS, PLANTS, RULES, TALK, Plant, body, built, edited, said, talk, tooled
 
@@ -46,7 +47,7 @@ PLACES = {
 }
 
 # What is put at the end of a text, and what that is then called.
-CHANGED = {
+CHANGED: dict[str, BlameKind] = {
     "2026-11-14 -> 2026-11-15": "clock",
     "2026-11-14T09:00:00Z -> 2026-11-14T09:00:01.5+01:00": "clock",
     "20261114T090000Z -> 20261114T090001Z": "clock",
@@ -134,7 +135,7 @@ def test_the_planted_cause_is_found(name: str, tmp_path: Path) -> None:
 def test_the_corpus_reaches_every_kind(tmp_path: Path) -> None:
     """There are more than enough planted causes, and no kind of change that none of them is of."""
     kinds = {function(tmp_path / name).kind for name, function in PLANTS.items()}
-    assert kinds == set(KINDS)
+    assert kinds == set(KINDS) == set(get_args(BlameKind))
     assert len(PLANTS) >= 60
 
 
@@ -153,7 +154,7 @@ def test_the_kind_of_a_change(change: str) -> None:
     """Each of these is told by what it looks like, wherever it stands and whatever stands around it."""
     old, new = change.split(" -> ")
     lead = "One line before.\nAnd "
-    assert classify(lead + old + ".\nEnd.\n", lead + new + ".\nEnd.\n") == Change(CHANGED[change], line=2)
+    assert classify(lead + old + ".\nEnd.\n", lead + new + ".\nEnd.\n") == TextChange(CHANGED[change], line=2)
 
 
 @pytest.mark.parametrize("change", CHANGED)
@@ -226,7 +227,7 @@ class TestJson:
     def test_the_line_of_a_value(self) -> None:
         """A text has lines, in JSON too; what is no text has none."""
         old, new = [json.dumps({"a": {"b": f"One.\nTwo {word}."}}) for word in ("this", "that")]
-        assert classify(old, new) == Change("edit", "a.b", 2)
+        assert classify(old, new) == TextChange("edit", "a.b", 2)
         assert classify('{"a": 1}', '{"a": 2}').line == 0
 
 

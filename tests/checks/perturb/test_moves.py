@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from deepprompt.checks.perturb import moves
 from deepprompt.checks.perturb.moves import MOVES, Move, plan_moves, starting_point
 from deepprompt.sources.function import Function
+from deepprompt.words import MoveKind
 from tests.support.layout import lay_out
 
 FUNCTION = Function("prompts", "", "make", ())
@@ -22,7 +24,7 @@ def project(tmp_path: Path) -> Path:
     return lay_out(tmp_path / "project", {"prompts.py": "def make(): return 'x'", "src/a.py": ""})
 
 
-def plan(project: Path, function: Function = FUNCTION, skip: frozenset[str] = frozenset()) -> dict[str, Move]:
+def plan(project: Path, function: Function = FUNCTION, skip: frozenset[MoveKind] = frozenset()) -> dict[str, Move]:
     """Return the last move of each kind."""
     private = project.parent / "deepprompt-private"
     private.mkdir(exist_ok=True)
@@ -122,3 +124,8 @@ def test_folder(project: Path) -> None:
     assert move.surroundings.environment["PWD"] == copy
     assert move.function.file == f"{copy}/prompts.py"
     assert move.function.path == (copy, f"{copy}/src", *path[2:])
+
+
+def test_the_type_names_every_move() -> None:
+    """The words that a type checker accepts are the moves that there are."""
+    assert get_args(MoveKind) == tuple(MOVES)

@@ -20,6 +20,7 @@ from deepprompt.checks.perturb.moves import MOVES, starting_point
 from deepprompt.checks.perturb.perturb import Stability, perturb
 from deepprompt.errors import CallError, SourceError
 from deepprompt.sources.function import Function, Surroundings, _value, call_function
+from deepprompt.words import MoveKind
 from tests.support import stable, unstable
 from tests.support.layout import lay_out
 from tests.support.repositories import contents, make_repository
@@ -246,7 +247,7 @@ def write(folder: Path, code: str) -> str:
     return str(folder)
 
 
-def all_but(*moved: str) -> list[str]:
+def all_but(*moved: str) -> list[MoveKind]:
     """What to skip in order to move only some things."""
     return [kind for kind in MOVES if kind not in ("again", *moved)]
 
@@ -441,7 +442,7 @@ def test_wrong_usage(tmp_path: Path) -> None:
     """A move that there is not, the one that cannot be left out, and a folder that there is not."""
     for kind in ("clocks", "again"):
         with pytest.raises(SourceError, match=f"no move '{kind}' to skip; there are: turn, clock, time zone, locale, "):
-            perturb("m:f", skip=[kind])
+            perturb("m:f", skip=[kind])  # type: ignore[list-item]
     with pytest.raises(SourceError, match=r"/nowhere: no such folder$"):
         perturb("m:f", folder=f"{tmp_path}/nowhere")
 
