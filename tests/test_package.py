@@ -15,6 +15,7 @@ import pytest
 
 import deepprompt
 from deepprompt.catalog import MANIFEST, bundled, manifest_text
+from deepprompt.commands import COMMANDS
 from deepprompt.systems.variables import variables_of
 from tests.support.paths import TESTS
 
@@ -104,6 +105,20 @@ def imported(path: Path) -> set[str]:
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
     return found
+
+
+def test_commands_do_not_lend_to_commands() -> None:
+    """A command's module imports no other command: what two of them share lives in a module that is not a command."""
+    borrowed = []
+    for name in COMMANDS:
+        path = PACKAGE / "commands" / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("deepprompt.commands"):
+                    first = node.module.removeprefix("deepprompt.commands").lstrip(".").partition(".")[0]
+                    lenders = {first} if first else {alias.name for alias in node.names}
+                    borrowed += [f"{name} imports {lender}" for lender in lenders & set(COMMANDS) - {name}]
+    assert borrowed == []
 
 
 def _is_type_checking(node: ast.AST) -> bool:

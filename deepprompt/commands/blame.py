@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from deepprompt.checks.blame.blame import Blame, blame, total_tokens
 from deepprompt.commands.inputs import load_request
-from deepprompt.commands.options import given
+from deepprompt.commands.options import check_provider, given
 from deepprompt.commands.output import counted, write, write_json, write_lines
 from deepprompt.providers.recognise import model_of
 from deepprompt.providers.segments import Segment
@@ -71,8 +71,7 @@ def _prices(options: argparse.Namespace, new: list[Segment]) -> _Prices:
     from deepprompt.providers.facts import bundled_facts
 
     facts = bundled_facts()
-    if options.provider not in facts.providers():
-        options.usage_error(f"no provider {options.provider!r}; there are: {', '.join(facts.providers())}")
+    check_provider(options, facts.providers())
     model = options.model or model_of(new)
     if not model:
         options.usage_error(f"--provider {options.provider} needs --model NAME: B does not say its model")

@@ -6,9 +6,8 @@ import argparse
 import difflib
 
 from deepprompt.catalog import SUFFIX, Catalog, bundled, from_folder
-from deepprompt.commands.options import given
+from deepprompt.commands.catalogs import add_parts_option, catalog_of, find_part
 from deepprompt.commands.output import write, write_json
-from deepprompt.commands.show import find_part
 from deepprompt.errors import UnknownPartError
 from deepprompt.prompt import sha256_hex
 from deepprompt.systems.overrides import Overrides
@@ -19,9 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `diff`."""
     parser.add_argument("old", metavar="OLD", help="a version, such as base@1.0.0; or, alone, a part with an override")
     parser.add_argument("new", metavar="NEW", nargs="?", help="the version to compare it with")
-    parser.add_argument(
-        "--parts", type=given, metavar="DIR", help="look into a folder of parts, not into the bundled ones"
-    )
+    add_parts_option(parser)
     parser.add_argument("--json", action="store_true", help="the changes part by part as JSON")
 
 
@@ -29,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the changed parts as a unified diff, each with its token difference, then the sum."""
     if options.new is None:
         return _show_override(options)
-    catalog = from_folder(options.parts) if options.parts else bundled()
+    catalog = catalog_of(options)
     old_name, new_name = catalog.resolve(options.old), catalog.resolve(options.new)
     old, new = _Version(catalog, *old_name), _Version(catalog, *new_name)
     names = list(dict.fromkeys([*old.texts, *new.texts]))

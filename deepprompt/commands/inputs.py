@@ -7,6 +7,7 @@ a request. A function is `module:function`. A text that begins with `build` is t
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -57,12 +58,14 @@ def parse_input(text: str, name: str) -> object:
     begin = text.removeprefix(_BOM).lstrip()
     if not begin.startswith(("{", "[")):
         return text
-    try:
-        return parse_json(begin, name, line=1 + text.count("\n", 0, len(text) - len(begin)))
-    except MessageError:
-        if name.endswith(".json") or _LIKE_JSON.match(begin):
-            raise
-        return text
+    if not name.endswith(".json") and not _LIKE_JSON.match(begin):
+        try:
+            return json.loads(begin)
+        except json.JSONDecodeError:
+            return text
+        except (ValueError, RecursionError):
+            pass  # it is JSON, and parse_json says what is wrong with it
+    return parse_json(begin, name, line=1 + text.count("\n", 0, len(text) - len(begin)))
 
 
 def load_transcript(path: str, provider: str, rules: Rules, facts: Facts) -> Transcript:

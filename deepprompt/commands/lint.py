@@ -10,7 +10,7 @@ import re
 from deepprompt import __version__
 from deepprompt.checks.lint.linter import RULES, known_code, lint_all, unknown_models
 from deepprompt.checks.lint.report import as_json, describe, sarif_log
-from deepprompt.commands.options import add_folder_option, given, working_folder
+from deepprompt.commands.options import add_folder_option, check_provider, given, working_folder
 from deepprompt.commands.output import say, write, write_json, write_lines
 from deepprompt.commands.settings import read_settings
 from deepprompt.commands.targets import load_subject, read_file
@@ -76,8 +76,7 @@ def run(options: argparse.Namespace) -> int:
     if options.provider:
         from deepprompt.providers.facts import bundled_facts
 
-        if options.provider not in (known := bundled_facts().providers()):
-            options.usage_error(f"no provider {options.provider!r}; there are: {', '.join(known)}")
+        check_provider(options, bundled_facts().providers())
     folder = working_folder(options)
     settings = read_settings(folder, options.config)
     settings = dataclasses.replace(

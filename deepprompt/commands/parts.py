@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from deepprompt.catalog import PRESET, SUFFIX, Catalog, bundled, from_folder
-from deepprompt.commands.options import given
+from deepprompt.catalog import PRESET, SUFFIX, Catalog
+from deepprompt.commands.catalogs import add_parts_option, catalog_of
 from deepprompt.commands.output import write_json, write_lines
 from deepprompt.errors import AssetError
 from deepprompt.tokens import estimate_tokens
@@ -14,13 +14,13 @@ from deepprompt.tokens import estimate_tokens
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `parts`."""
     parser.add_argument("ask", metavar="FAMILY[@VERSION]", nargs="?", help="one family (default: the newest of each)")
-    parser.add_argument("--parts", type=given, metavar="DIR", help="look into a folder, not into the bundled parts")
+    add_parts_option(parser)
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print one line a part."""
-    catalog = from_folder(options.parts) if options.parts else bundled()
+    catalog = catalog_of(options)
     asks = [options.ask] if options.ask else catalog.families()
     rows = [row for ask in asks for row in _rows(catalog, *catalog.resolve(ask))]
     if not rows and options.ask:

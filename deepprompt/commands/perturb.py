@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_folder_option(parser)
     parser.add_argument(
-        "--skip", metavar="MOVE", action="append", default=[], type=move, help="a move to leave out; may be repeated"
+        "--skip", metavar="MOVE", action="append", default=[], type=_move, help="a move to leave out; may be repeated"
     )
     parser.add_argument(
         "--boundary",
@@ -50,14 +50,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
-        type=seconds,
+        type=_seconds,
         default=TIMEOUT,
         help=f"how long one call may take (default: {TIMEOUT:g})",
     )
     parser.add_argument("--json", action="store_true", help="every outcome as JSON")
 
 
-def move(value: str) -> str:
+def _move(value: str) -> str:
     """Take the name of something that is moved."""
     names = [kind for kind in MOVES if kind != "again"]
     if value not in names:
@@ -65,7 +65,7 @@ def move(value: str) -> str:
     return value
 
 
-def seconds(value: str) -> float:
+def _seconds(value: str) -> float:
     """Take a time that is longer than none."""
     try:
         time = float(value)

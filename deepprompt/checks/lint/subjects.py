@@ -7,7 +7,6 @@ appended, and nobody knows of one that it moves.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from deepprompt.checks.static import mark_changing
 from deepprompt.errors import MessageError
 from deepprompt.providers.recognise import inner_body
 from deepprompt.providers.segments import Segment
+from deepprompt.text.parse import parse_json_lines
 
 
 def subject_of(value: object, name: str, *, at: float | None = None, is_file: bool = False) -> Subject:
@@ -71,22 +71,8 @@ def body_of(value: object) -> Mapping[str, Any] | None:
 
 def _values(text: str, name: str) -> list[Any]:
     """Return the values of a JSON list, or of JSON Lines."""
-    try:
-        found = json.loads(text)
-        return found if isinstance(found, list) else [found]
-    except RecursionError:
-        raise MessageError(f"{name}: nested too deeply") from None
-    except ValueError:
-        pass
-    values = []
-    for number, line in enumerate(text.split("\n"), 1):
-        try:
-            values += [json.loads(line)] if line.strip() else []
-        except RecursionError:
-            raise MessageError(f"{name}:{number}: nested too deeply") from None
-        except ValueError as error:
-            raise MessageError(f"{name}:{number}: not JSON: {getattr(error, 'msg', error)}") from None
-    return values
+    found = parse_json_lines(text, name)
+    return found if isinstance(found, list) else [found]
 
 
 def seconds_of(at: object) -> float:

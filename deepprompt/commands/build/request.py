@@ -152,19 +152,11 @@ def _shown(path: str) -> str:
 
 def _conversation(path: str) -> tuple[Sequence[Mapping[str, object]], Sequence[Mapping[str, object]] | None]:
     """Return the messages of a file, and its tools if it has any."""
-    import json
+    from deepprompt.text.parse import parse_json
 
     name = _shown(path)
-    try:
-        data = json.loads(own_text(path))
-    except json.JSONDecodeError as error:
-        # Python says so of what follows a whole value, which is how logs of one message a line look.
-        several = "; several values: write them as one list, [..., ...]" if error.msg == "Extra data" else ""
-        raise MessageError(f"{name}:{error.lineno}: not JSON: {error.msg}{several}") from None
-    except ValueError as error:  # a number of too many digits
-        raise MessageError(f"{name}: not JSON: {error}") from None
-    except RecursionError:
-        raise MessageError(f"{name}: nested too deeply") from None
+    # Logs often have one message on each line.
+    data = parse_json(own_text(path), name, several="; several values: write them as one list, [..., ...]")
     tools = data.get("tools") if isinstance(data, dict) else None
     messages = data.get("messages") if isinstance(data, dict) else data
     if not isinstance(messages, list) or not isinstance(tools, list | None):
