@@ -26,7 +26,7 @@ from deepprompt.checks.cache.simulate import Charge
 from deepprompt.errors import MessageError
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.segments import Segment
-from deepprompt.request.conversation import read_messages
+from deepprompt.request.conversation import Conversation
 
 Body = dict[str, Any]
 
@@ -102,7 +102,7 @@ class StandIn:
             raise MessageError("stream: this stand-in answers whole")
         if not self._script:
             raise MessageError("messages: the script of this stand-in is at its end")
-        read_messages(body["messages"], [])
+        Conversation(body["messages"]).check_answered()
         for number, message in enumerate(body["messages"] if provider == "deepseek" else ()):
             calls = {call["id"] for call in message.get("tool_calls") or ()}
             if calls & self._reasoned and not message.get("reasoning_content"):

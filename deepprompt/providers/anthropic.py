@@ -15,7 +15,7 @@ from deepprompt.providers.segments import Segment
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:
     """Return the body of `POST /v1/messages`, in the order in which the provider caches it."""
-    body: dict[str, Any] = {"model": outline.model, "max_tokens": outline.max_tokens or draft.rules.max_tokens}
+    body: dict[str, Any] = {"model": outline.model, "max_tokens": outline.options.max_tokens or draft.rules.max_tokens}
     if tools := [write_tool(tool) for tool in draft.check_tools(outline)]:
         body["tools"] = tools
         # A tool that is loaded when it is searched for is no part of the prefix, and refused with a mark.
@@ -29,16 +29,16 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
             written: dict[str, Any] = {"type": "text", "text": block.text}
             body["system"].append(written)
             draft.spot(f"system[{number}]", block, _marking(written))
-    body["messages"] = []
-    for number, message in enumerate(draft.turns(outline.messages, signed=True, continued=outline.continued)):
+    messages = body["messages"] = draft.begin([])
+    for message in draft.turns(outline.messages, signed=True):
         content = []
         for place, part in enumerate(message.blocks):
             written = _write(part, f"{message.place}.content[{place}]", draft)
             content.append(written)
             put = None if isinstance(part, Thinking) else _marking(written)
-            draft.spot(f"messages[{number}].content[{place}]", part, put, message)
-        body["messages"].append({"role": message.role, "content": content})
-    if outline.stream:
+            draft.spot(f"messages[{len(messages)}].content[{place}]", part, put, message)
+        messages.append({"role": message.role, "content": content})
+    if outline.options.stream:
         body["stream"] = True
     return body
 

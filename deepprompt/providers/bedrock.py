@@ -25,18 +25,18 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
         body["system"] = [{"text": block.text} for block in outline.system]
         for number, (block, written) in enumerate(zip(outline.system, list(body["system"]), strict=True)):
             draft.spot(f"system[{number}]", block, _marking(body["system"], written))
-    body["messages"] = []
-    for message in draft.turns(outline.messages, signed=True, continued=outline.continued):
-        if not body["messages"] or body["messages"][-1]["role"] != message.role:
-            body["messages"].append({"role": message.role, "content": []})
-        content: list[dict[str, Any]] = body["messages"][-1]["content"]  # neighbours of one role are one message
+    messages = body["messages"] = draft.begin([])
+    for message in draft.turns(outline.messages, signed=True):
+        if not messages or messages[-1]["role"] != message.role:
+            messages.append({"role": message.role, "content": []})
+        content: list[dict[str, Any]] = messages[-1]["content"]  # neighbours of one role are one message
         for place, part in enumerate(message.blocks):
             written = _write(part, f"{message.place}.content[{place}]", draft)
             put = None if isinstance(part, Thinking) else _marking(content, written)
-            draft.spot(f"messages[{len(body['messages']) - 1}].content[{len(content)}]", part, put, message)
+            draft.spot(f"messages[{len(messages) - 1}].content[{len(content)}]", part, put, message)
             content.append(written)
-    if outline.max_tokens:
-        body["inferenceConfig"] = {"maxTokens": outline.max_tokens}
+    if outline.options.max_tokens:
+        body["inferenceConfig"] = {"maxTokens": outline.options.max_tokens}
     return body
 
 

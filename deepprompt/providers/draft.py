@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from deepprompt.catalog import bundled
 from deepprompt.errors import MessageError, ToolError
@@ -52,13 +53,44 @@ class Spot:
     """The lifetime that the caller's own mark asks for here; None without one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The start of a conversation as it was written for an earlier request, without marks."""
+
+    messages: tuple[dict[str, Any], ...] = ()
+    size: int = 0
+    """How many of the caller's messages these are."""
+    tokens: int = 0
+
+
 class Draft:
     """A request in the making: the spots where marks may stand, and notes on what was left out or changed."""
 
-    def __init__(self, rules: Rules, notes: list[Note]) -> None:
+    def __init__(self, rules: Rules, notes: list[Note], settled: Settled = Settled()) -> None:
         self.rules = rules
         self.notes = notes
+        self.settled = settled
         self.spots: list[Spot] = []
+        self._messages: list[dict[str, Any]] = []
+        self._start = 0
+
+    def begin(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the list of a body that the conversation is written to, with the settled start of it added."""
+        messages += self.settled.messages
+        if self.settled.messages:
+            self.spots.append(Spot("", "settled", self.settled.tokens, None, message=self.settled.size - 1))
+        self._messages, self._start = messages, len(messages)
+        return messages
+
+    @property
+    def written(self) -> list[dict[str, Any]]:
+        """The messages that were written, without the settled ones."""
+        return self._messages[self._start :]
+
+    @property
+    def continued(self) -> bool:
+        """Whether the conversation begins before the messages that are written here."""
+        return self.settled.size > 0
 
     def spot(
         self,
@@ -80,9 +112,10 @@ class Draft:
     def turns(self, messages: tuple[Message, ...], *, signed: bool = False, continued: bool = False) -> list[Message]:
         """Return a conversation as providers want it that insist: a user first and last, nothing blank.
 
-        With `signed`, signed reasoning stays. `continued` is for a conversation whose start is elsewhere: it may go on
-        with the assistant, or have nothing more to say.
+        With `signed`, signed reasoning stays. `continued` is for a conversation that begins elsewhere: its rest may
+        start with the assistant, or be empty.
         """
+        continued = continued or self.continued
         kept = self._with_roles(self._worded(messages, signed, continued))
         if kept and kept[0].role == "assistant" and not continued:
             opening = bundled().text("tiers", "1.0.0", "opening").removesuffix("\n")

@@ -22,19 +22,19 @@ _CONFIG = {"systemInstruction": "system_instruction", "tools": "tools", "cachedC
 
 def write(outline: Outline, draft: Draft) -> dict[str, Any]:
     """Return the body of `POST /v1beta/models/MODEL:generateContent`."""
-    if outline.cached_content:
+    if outline.options.cached_content:
         cached, rest = split(outline, draft)
         if outline.messages and len(cached.messages) == len(outline.messages):
             raise MessageError(
                 f"{outline.messages[-1].place}: all up to this mark is in the cached content: append the next message"
             )
-        body: dict[str, Any] = {"cachedContent": outline.cached_content}
+        body: dict[str, Any] = {"cachedContent": outline.options.cached_content}
         body["contents"] = _contents(rest.messages, draft, continued=bool(cached.messages))
     else:
         body = _prefix(outline, draft)
-        body["contents"] = _contents(outline.messages, draft, continued=outline.continued)
-    if outline.max_tokens:
-        body["generationConfig"] = {"maxOutputTokens": outline.max_tokens}
+        body["contents"] = _contents(outline.messages, draft)
+    if outline.options.max_tokens:
+        body["generationConfig"] = {"maxOutputTokens": outline.options.max_tokens}
     return body
 
 
@@ -101,7 +101,7 @@ def _write_tool(tool: Tool) -> dict[str, Any]:
 
 
 def _contents(messages: tuple[Message, ...], draft: Draft, *, continued: bool = False) -> list[dict[str, Any]]:
-    contents: list[dict[str, Any]] = []
+    contents = draft.begin([])
     for message in draft.turns(messages, continued=continued):
         role = "model" if message.role == "assistant" else "user"
         if not contents or contents[-1]["role"] != role:

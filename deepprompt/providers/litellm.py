@@ -28,7 +28,7 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
         # was cached; those that we tried leave it in place. As the user's it stays with each of them.
         draft.rules = replace(draft.rules, system_messages=False)
     if native or draft.rules.provider == "gemini":
-        turns = draft.turns(outline.messages, signed=native, continued=outline.continued)
+        turns = draft.turns(outline.messages, signed=native)
         outline = replace(outline, messages=tuple(turns))
     style: Marking = cache_control if native else marking
     return write_chat(outline, draft, marking=style, limit="max_tokens")

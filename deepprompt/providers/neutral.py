@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepprompt.errors import MessageError
-from deepprompt.prompt import Pace
+from deepprompt.prompt import Note, Pace
 from deepprompt.text.hygiene import scrub
 
 
@@ -106,6 +106,8 @@ class Message:
     blocks: tuple[Block, ...]
     index: int
     """The place of the last of the caller's messages that it was made of."""
+    notes: tuple[Note, ...] = ()
+    """What was changed in it when it was read."""
 
     @property
     def place(self) -> str:
@@ -141,6 +143,21 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class Options:
+    """What a caller asks of a request beside its content."""
+
+    max_tokens: int | None = None
+    stream: bool = False
+    marks: str = ""
+    prefix_lifetime: str = ""
+    """How long the cache entries of tools and system prompt live; "" for the provider's default."""
+    lifetime: str = ""
+    """The same for the conversation."""
+    cache_key: str = ""
+    cached_content: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
     """A request before it is written for a provider."""
 
@@ -148,12 +165,7 @@ class Outline:
     tools: tuple[Tool, ...]
     messages: tuple[Message, ...]
     model: str
-    max_tokens: int | None = None
-    stream: bool = False
-    cache_key: str = ""
-    cached_content: str = ""
-    continued: bool = False
-    """Whether messages stand before these that were written already."""
+    options: Options = Options()
 
     @property
     def system_text(self) -> str:

@@ -45,18 +45,19 @@ def write_chat(outline: Outline, draft: Draft, *, marking: Marking | None, limit
         draft.spot(f"tools[{len(tools) - 1}]", json.dumps(tools, ensure_ascii=False), put)
     writer = _Chat(draft, marking if draft.rules.marks else None)
     writer.system(outline)
+    draft.begin(writer.messages)
     for message in outline.messages:
         writer.message(message)
-    if outline.messages and not writer.messages and not outline.continued:
+    if outline.messages and not writer.messages and not draft.continued:
         raise draft.blank(outline.messages[-1])
     if draft.rules.provider == "deepseek" and writer.messages and writer.messages[-1]["role"] == "assistant":
         raise draft.answered(outline.messages[-1])
     body["messages"] = writer.messages
-    if outline.max_tokens:
-        body[limit] = outline.max_tokens
-    if outline.cache_key and draft.rules.provider == "openai":
-        body["prompt_cache_key"] = outline.cache_key
-    if outline.stream:
+    if outline.options.max_tokens:
+        body[limit] = outline.options.max_tokens
+    if outline.options.cache_key and draft.rules.provider == "openai":
+        body["prompt_cache_key"] = outline.options.cache_key
+    if outline.options.stream:
         # Without this the stream never says what was read from the cache.
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     return body

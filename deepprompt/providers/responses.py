@@ -26,16 +26,17 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
         items.append({"role": draft.rules.system_role, "content": parts})
         for number, (block, part) in enumerate(zip(outline.system, parts, strict=True)):
             draft.spot(f"input[0].content[{number}]", block, marking(part))
+    draft.begin(items)
     for message in outline.messages:
         items += _items(draft.readable(message), len(items), draft)
-    if not items and not outline.continued:
+    if not items and not draft.continued:
         raise draft.blank(outline.messages[-1])
     body["input"] = items
-    if outline.max_tokens:
-        body["max_output_tokens"] = outline.max_tokens
-    if outline.cache_key:
-        body["prompt_cache_key"] = outline.cache_key
-    if outline.stream:
+    if outline.options.max_tokens:
+        body["max_output_tokens"] = outline.options.max_tokens
+    if outline.options.cache_key:
+        body["prompt_cache_key"] = outline.options.cache_key
+    if outline.options.stream:
         body["stream"] = True
     return body
 

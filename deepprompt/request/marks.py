@@ -13,6 +13,7 @@ from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
 from deepprompt.providers.draft import Spot
 from deepprompt.providers.facts import Rules
+from deepprompt.providers.neutral import Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,45 +26,37 @@ class Mark:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What the caller wants of the marks. `prefix_lifetime` is for tools and system, `lifetime` for the rest."""
-
-    choose: str = ""
-    """`auto`: the planner chooses; `own`: the caller's marks; `none`; "": the caller's if there are any, else auto."""
-    prefix_lifetime: str = ""
-    lifetime: str = ""
-
-
 CHOICES = ("", "auto", "own", "none")
 
 
-def plan_marks(spots: list[Spot], rules: Rules, wish: Wish, sent: int, notes: list[Note]) -> list[Mark]:
+def plan_marks(spots: list[Spot], rules: Rules, options: Options, sent: int, notes: list[Note]) -> list[Mark]:
     """Put the marks of a request where they pay most, and return them in order.
 
     `sent` is how many messages the previous request is taken to have had.
     """
-    _check(rules, wish, notes)
+    _check(rules, options, notes)
     asked = [index for index, spot in enumerate(spots) if spot.asked is not None]
-    if not rules.marks or wish.choose == "none":
-        if asked and wish.choose != "none":
+    if not rules.marks or options.marks == "none":
+        if asked and options.marks != "none":
             detail = f"{rules.label} takes no marks: left out"
             notes.append(Note("cache", spots[asked[0]].place, detail, count=len(asked)))
         return []
-    own = {} if wish.choose == "auto" else _at_most(_carried(asked, spots, rules, notes), spots, rules, notes)
+    own = {} if options.marks == "auto" else _at_most(_carried(asked, spots, rules, notes), spots, rules, notes)
     reasons = dict.fromkeys(own, "your own mark")
-    wanted = _beside_own(spots, rules, sent, list(own)) if own or wish.choose == "own" else _wanted(spots, rules, sent)
+    wanted = (
+        _beside_own(spots, rules, sent, list(own)) if own or options.marks == "own" else _wanted(spots, rules, sent)
+    )
     for index, why in wanted:
         if len(reasons) < rules.marks and index not in reasons:
             reasons[index] = why
-    lifetimes = {index: own.get(index) or _default(spots[index], wish) for index in sorted(reasons)}
+    lifetimes = {index: own.get(index) or _default(spots[index], options) for index in sorted(reasons)}
     return _put(spots, reasons, _in_order(lifetimes, spots, rules, notes), rules, notes)
 
 
-def _check(rules: Rules, wish: Wish, notes: list[Note]) -> None:
-    if wish.choose not in CHOICES:
-        raise MessageError(f"marks is one of {', '.join(map(repr, CHOICES))}, not {wish.choose!r}")
-    for lifetime in (wish.prefix_lifetime, wish.lifetime):
+def _check(rules: Rules, options: Options, notes: list[Note]) -> None:
+    if options.marks not in CHOICES:
+        raise MessageError(f"marks is one of {', '.join(map(repr, CHOICES))}, not {options.marks!r}")
+    for lifetime in (options.prefix_lifetime, options.lifetime):
         if lifetime and lifetime not in rules.lifetimes:
             if rules.lifetimes:
                 raise MessageError(f"{rules.label} has no lifetime {lifetime!r}; it has {', '.join(rules.lifetimes)}")
@@ -156,8 +149,8 @@ def _prefix_end(spots: list[Spot], rules: Rules) -> list[tuple[int, str]]:
     return [(tools[-1], "the tools end here, and no static text follows them")] if tools else []
 
 
-def _default(spot: Spot, wish: Wish) -> str:
-    return wish.prefix_lifetime if spot.message < 0 else wish.lifetime
+def _default(spot: Spot, options: Options) -> str:
+    return options.prefix_lifetime if spot.message < 0 else options.lifetime
 
 
 def _in_order(lifetimes: dict[int, str], spots: list[Spot], rules: Rules, notes: list[Note]) -> dict[int, str]:

@@ -13,31 +13,10 @@ from typing import Any
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.providers.neutral import Message, Outline, SystemBlock, Text, Tool
-from deepprompt.request.conversation import read_messages
 from deepprompt.text.hygiene import is_blank, scrub
 from deepprompt.tools import as_dict, tool_name, why_not_json
 
 _SCHEMAS = ("input_schema", "parameters", "inputSchema")  # as Anthropic, OpenAI and MCP call it
-
-
-def read_outline(
-    prompt: Prompt | str | Sequence[Mapping[str, object]],
-    messages: Iterable[Mapping[str, object]],
-    tools: Iterable[Mapping[str, object]] | None,
-    notes: list[Note],
-) -> Outline:
-    """Return everything in neutral values: the system prompt in stretches of one pace, tools by name, messages."""
-    before: Sequence[Mapping[str, object]] = ()
-    if isinstance(prompt, Prompt):
-        before = prompt.messages
-    elif not isinstance(prompt, str):
-        if not isinstance(prompt, Iterable):
-            raise MessageError(f"a request takes a Prompt, a text or messages, {not_a_prompt(prompt)}")
-        before, prompt = prompt, ""
-    if not isinstance(messages, Iterable):
-        raise MessageError(f"messages are a list, each with a role and content, not {type(messages).__name__}")
-    read = read_messages([*before, *messages], notes)
-    return with_messages(read_prompt(prompt, tools, notes), read)
 
 
 def not_a_prompt(value: object) -> str:
@@ -55,12 +34,14 @@ def way_to_prompt(value: object) -> str:
     return "call it" if callable(value) else "await it" if hasattr(value, "__await__") else ""
 
 
-def read_prompt(prompt: Prompt | str, tools: Iterable[Mapping[str, object]] | None, notes: list[Note]) -> Outline:
-    """Return a prompt in neutral values, before there is a conversation; the messages that it brings are left out."""
+def read_prompt(
+    prompt: Prompt | str, tools: Iterable[Mapping[str, object]] | None, model: str, notes: list[Note]
+) -> Outline:
+    """Return the outline of a prompt and its tools, without messages."""
     if isinstance(prompt, Prompt):
         tools = prompt.tools if tools is None else tools
-        return Outline(tuple(_stretches(prompt, notes)), _tools(tools), (), model="")
-    return Outline((SystemBlock(scrub(prompt, "prompt", notes), Pace.RELEASE),), _tools(tools or ()), (), model="")
+        return Outline(tuple(_stretches(prompt, notes)), _tools(tools), (), model)
+    return Outline((SystemBlock(scrub(prompt, "prompt", notes), Pace.RELEASE),), _tools(tools or ()), (), model)
 
 
 def with_messages(outline: Outline, read: Sequence[Message]) -> Outline:

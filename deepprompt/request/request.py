@@ -1,8 +1,7 @@
-"""From a prompt or a message array to the request of one provider: read, write, plan the marks, say why.
+"""The one pipeline from a prompt and a conversation to a provider's request: outline, write, plan the marks, say why.
 
-`build_request` is the front door. It reads messages into neutral values, lets the provider's module write them, and
-lets the planner put the marks. The same input gives the same bytes, and one more turn leaves all that was sent
-before as it was, but for the place of the marks.
+A `RequestBuilder` makes the requests of a conversation as it grows; `build_request` makes one and is done. The same
+input gives the same bytes, and one more turn changes nothing that was sent before, except where the marks stand.
 """
 
 from __future__ import annotations
@@ -10,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, litellm, openai, responses
-from deepprompt.providers.draft import Draft
+from deepprompt.providers.draft import Draft, Settled, shown
 from deepprompt.providers.facts import Facts, Rules, bundled_facts, near_model
-from deepprompt.providers.neutral import Message, Outline
-from deepprompt.request.marks import Mark, Wish, plan_marks
-from deepprompt.request.outline import read_outline
+from deepprompt.providers.neutral import Message, Options, Outline, Thinking
+from deepprompt.request.conversation import Conversation
+from deepprompt.request.marks import Mark, plan_marks
+from deepprompt.request.outline import not_a_prompt, read_prompt, with_messages
 
 WRITERS: dict[str, Callable[[Outline, Draft], dict[str, Any]]] = {
     "anthropic": anthropic.write,
@@ -75,6 +76,99 @@ def _caching(rules: Rules) -> str:
     return f"{how}{least}{lives} (facts of {rules.as_of})"
 
 
+class RequestBuilder:
+    """Builds the requests for one conversation on one prompt, for one provider and model.
+
+    Messages that an answer has settled are written once, without marks, and every later body shares them: read and
+    send a body, but do not change it.
+    """
+
+    def __init__(
+        self,
+        prompt: Prompt | str,
+        conversation: Conversation,
+        *,
+        to: str,
+        model: str,
+        tools: Iterable[Mapping[str, object]] | None = None,
+        facts: Facts | None = None,
+    ) -> None:
+        self._to, self._rules = to, _rules_of(to, model, facts)
+        self._conversation = conversation
+        self._notes: list[Note] = []
+        self._outline = read_prompt(prompt, tools, model, self._notes)
+        self._settled = Settled()
+        self._settled_messages = 0
+
+    def build(self, options: Options, sent: int | None = None, size: int | None = None) -> Request:
+        """Return the request for the whole conversation, or for the first `size` of its messages.
+
+        `sent` is how many messages the previous request had; by default, all up to the last that was answered.
+        """
+        messages = self._window(size)
+        sent = _answered(messages) if sent is None else sent
+        notes = [*self._notes, *(note for message in messages for note in message.notes)]
+        outline = replace(self._outlined(messages), options=_checked(options, self._to))
+        _note_state(outline, notes)
+        draft = Draft(self._rules, notes, self._settled)
+        body = WRITERS[self._to](outline, draft)
+        _note_unused(outline.options, body, draft)
+        marks = plan_marks(draft.spots, self._rules, options, sent, notes)
+        return _finished(self._to, body, draft, marks)
+
+    def build_next(self, options: Options, sent: int, size: int | None = None) -> Request:
+        """Return the same request as `build`, in time for what is new since the previous one.
+
+        Only the last turns are written again, because the marks stand there.
+        """
+        if options.marks not in ("auto", "none"):  # the caller's own marks may stand in what is settled
+            raise MessageError(f"marks of a conversation that grows are 'auto' or 'none', not {options.marks!r}")
+        self._settle(self._window(size), sent or size or self._conversation.size)
+        return self.build(options, sent, size)
+
+    def build_cached_content(self, ttl: str) -> Request:
+        """Return the request that makes Gemini's cached content out of the prompt and the conversation."""
+        draft = Draft(self._rules, [*self._notes, *(note for message in self._window() for note in message.notes)])
+        body = gemini.write_cached(self._outlined(self._window()), draft, ttl)
+        return _finished(self._to, body, draft, [], self._rules.explicit_minimum)
+
+    def _window(self, size: int | None = None) -> list[Message]:
+        """Return the messages that are not settled."""
+        messages = self._conversation.messages[self._settled_messages :]
+        if size is not None and size < self._conversation.size:
+            return [message for message in messages if message.index < size]
+        self._conversation.check_answered()
+        return messages
+
+    def _outlined(self, messages: list[Message]) -> Outline:
+        if self._settled.size:
+            return replace(self._outline, messages=tuple(messages))
+        return with_messages(self._outline, messages)
+
+    def _settle(self, window: list[Message], sent: int) -> None:
+        """Settle all before an answer, so that the messages which a mark may still stand on are not settled."""
+        said = [number for number, message in enumerate(window) if _says_something(message)]
+        ends = [place for place, number in enumerate(said) if _ends(window[number], sent, self._rules)]
+        begun = self._settled.size > 0
+        end = 0
+        for before, after in pairwise(said[: ends[-1]] if ends else ()):
+            begun = begun or window[before].role == "user"  # a system message at the start is no conversation yet
+            if begun and window[before].role != "assistant" and window[after].role == "assistant":
+                end = after
+        if not end:
+            return
+        outline = self._outlined(window[:end])
+        draft = Draft(self._rules, [], replace(self._settled, messages=()))
+        WRITERS[self._to](outline, draft)
+        self._settled = Settled(
+            (*self._settled.messages, *draft.written),
+            window[end].index,
+            self._settled.tokens + sum(spot.tokens for spot in draft.spots if spot.message >= 0),
+        )
+        self._settled_messages += end
+        self._outline = replace(outline, messages=())
+
+
 def build_request(
     prompt: Prompt | str | Sequence[Mapping[str, object]],
     messages: Iterable[Mapping[str, object]] = (),
@@ -97,27 +191,15 @@ def build_request(
     `marks` is `"auto"` (the planner places them), `"own"` (those in the messages, and the end of the prefix) or
     `"none"`; by default `"own"` if the messages carry any, else `"auto"`. `prefix_lifetime` and `lifetime` ask for
     longer entries of the prefix and of the conversation. `sent` is how many of the messages the previous request
-    had; unless it is said, all up to the last that the assistant answered.
+    had; by default, all up to the last that the assistant answered.
     """
-    rules = rules_of(to, model, facts)
-    notes: list[Note] = []
-    outline = read_outline(prompt, messages, tools, notes)
-    outline = replace(
-        outline,
-        model=model,
-        max_tokens=checked_limit(max_tokens),
-        stream=stream,
-        cache_key=cache_key,
-        cached_content=_cached_content(cached_content, to),
-    )
-    note_state(outline, notes)
-    draft = Draft(rules, notes)
-    body = WRITERS[to](outline, draft)
-    note_unused(outline, body, draft)
-    wish = Wish(marks, prefix_lifetime, lifetime)
-    brought = len(prompt.messages) if isinstance(prompt, Prompt) else 0
-    placed = plan_marks(draft.spots, rules, wish, _sent(outline.messages, sent, brought), notes)
-    return finished(to, body, draft, placed)
+    builder = _builder(prompt, messages, to, model, tools, facts)
+    if sent is not None:
+        if isinstance(sent, bool) or not isinstance(sent, int) or sent < 0:
+            raise MessageError(f"sent is how many messages were sent before, not {sent!r}")
+        sent += len(prompt.messages) if sent and isinstance(prompt, Prompt) else 0
+    options = Options(max_tokens, stream, marks, prefix_lifetime, lifetime, cache_key, cached_content)
+    return builder.build(options, sent)
 
 
 def build_cached_content(
@@ -133,16 +215,36 @@ def build_cached_content(
 
     Its answer has a name; `build_request(..., to="gemini", cached_content=NAME)` then sends only the rest.
     """
-    rules = rules_of("gemini", model, facts)
-    notes: list[Note] = []
     if not isinstance(ttl, str) or not re.fullmatch(r"[0-9]+(\.[0-9]+)?s", ttl):
         raise MessageError(f"ttl is a number of seconds such as '3600s', not {ttl!r}")
-    draft = Draft(rules, notes)
-    body = gemini.write_cached(replace(read_outline(prompt, messages, tools, notes), model=model), draft, ttl)
-    return finished("gemini", body, draft, [], rules.explicit_minimum)
+    return _builder(prompt, messages, "gemini", model, tools, facts).build_cached_content(ttl)
 
 
-def finished(to: str, body: dict[str, Any], draft: Draft, marks: list[Mark], minimum: int = 0) -> Request:
+def _builder(
+    prompt: Prompt | str | Sequence[Mapping[str, object]],
+    messages: Iterable[Mapping[str, object]],
+    to: str,
+    model: str,
+    tools: Iterable[Mapping[str, object]] | None,
+    facts: Facts | None,
+) -> RequestBuilder:
+    """Return the builder for a conversation that is sent once."""
+    before: Iterable[Mapping[str, object]] = ()
+    if isinstance(prompt, Prompt):
+        before = prompt.messages
+    elif not isinstance(prompt, str):
+        if not isinstance(prompt, Iterable):
+            raise MessageError(f"a request takes a Prompt, a text or messages, {not_a_prompt(prompt)}")
+        before, prompt = prompt, ""
+    if not isinstance(messages, Iterable):
+        raise MessageError(f"messages are a list, each with a role and content, not {type(messages).__name__}")
+    conversation = Conversation()
+    builder = RequestBuilder(prompt, conversation, to=to, model=model, tools=tools, facts=facts)
+    conversation.extend([*before, *messages])
+    return builder
+
+
+def _finished(to: str, body: dict[str, Any], draft: Draft, marks: list[Mark], minimum: int = 0) -> Request:
     """Return a written body as a request, with notes on the model and on what is too small to be cached."""
     rules, notes = draft.rules, draft.notes
     if not rules.known:
@@ -158,11 +260,11 @@ def finished(to: str, body: dict[str, Any], draft: Draft, marks: list[Mark], min
     return Request(to, rules.model, body, tuple(marks), tuple(notes), rules, tokens)
 
 
-def note_state(outline: Outline, notes: list[Note]) -> None:
+def _note_state(outline: Outline, notes: list[Note]) -> None:
     """Say what keeps a request from being sent, or from being cached."""
     if not outline.messages:
         notes.append(Note("kept", "messages", "no message yet: append the user's before this is sent"))
-    elif any(block.pace is Pace.TURN for block in outline.system) and not outline.cached_content:
+    elif any(block.pace is Pace.TURN for block in outline.system) and not outline.options.cached_content:
         detail = (
             "it changes with the turn, and whenever it does, nothing after it is read from the cache; "
             "a Session sends it at the end of the conversation"
@@ -170,16 +272,16 @@ def note_state(outline: Outline, notes: list[Note]) -> None:
         notes.append(Note("pace", "the end of the system prompt", detail))
 
 
-def note_unused(outline: Outline, body: dict[str, Any], draft: Draft) -> None:
+def _note_unused(options: Options, body: dict[str, Any], draft: Draft) -> None:
     """Say what was asked for and is not in the body."""
-    if outline.cache_key and "prompt_cache_key" not in body:
+    if options.cache_key and "prompt_cache_key" not in body:
         draft.notes.append(Note("cache", "cache_key", f"{draft.rules.provider} takes none: left out"))
-    if outline.stream and "stream" not in body:
+    if options.stream and "stream" not in body:
         detail = f"{draft.rules.provider} streams by another method, which takes the same request"
         draft.notes.append(Note("kept", "stream", detail))
 
 
-def rules_of(to: str, model: str, facts: Facts | None) -> Rules:
+def _rules_of(to: str, model: str, facts: Facts | None) -> Rules:
     """Return what holds for a model of a target, by somebody's own facts or by the bundled ones."""
     facts = bundled_facts() if facts is None else facts
     if not isinstance(facts, Facts):
@@ -192,33 +294,34 @@ def rules_of(to: str, model: str, facts: Facts | None) -> Rules:
     return facts.rules(facts.behind(to, model), model)
 
 
-def checked_limit(max_tokens: int | None) -> int | None:
-    """Return the limit of the answer, if it can be one."""
-    if max_tokens is not None and (isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1):
-        raise MessageError(f"max_tokens is a whole number from 1 on, not {max_tokens!r}")
-    return max_tokens
-
-
-def _cached_content(name: str, to: str) -> str:
+def _checked(options: Options, to: str) -> Options:
+    """Return options that a provider can be asked for; the planner checks those about marks."""
+    limit, name = options.max_tokens, options.cached_content
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise MessageError(f"max_tokens is a whole number from 1 on, not {limit!r}")
     if name and to != "gemini":
         raise MessageError(f"cached content is Gemini's; {to} takes none")
     if name and (not isinstance(name, str) or not name.startswith(("cachedContents/", "projects/"))):
         raise MessageError(f"the name of cached content is cachedContents/ID, not {name!r}")
-    return name
+    return options
 
 
-def _sent(messages: tuple[Message, ...], sent: int | None, brought: int) -> int:
-    """Return how many messages the previous request had, counting those that the prompt brought.
-
-    Unless it is said: those up to the last that the assistant answered.
-    """
-    if sent is not None:
-        if isinstance(sent, bool) or not isinstance(sent, int) or sent < 0:
-            raise MessageError(f"sent is how many messages were sent before, not {sent!r}")
-        return sent + brought if sent else 0
+def _answered(messages: Sequence[Message]) -> int:
+    """Return how many of the caller's messages stand before the last answer."""
     end = len(messages)
     while end and messages[end - 1].role != "assistant":
         end -= 1
     while end and messages[end - 1].role == "assistant":  # an answer may be several messages
         end -= 1
     return messages[end - 1].index + 1 if end else 0
+
+
+def _says_something(message: Message) -> bool:
+    """Whether every provider is sent a message, so that its neighbours are the same for each of them."""
+    return any(not isinstance(block, Thinking) for block in shown(message.blocks))
+
+
+def _ends(message: Message, sent: int, rules: Rules) -> bool:
+    """Whether the previous request may have ended with a message, with a mark on it if only marks are cached."""
+    carries = rules.caching != "marked" or any(block.kind in rules.carriers for block in shown(message.blocks))
+    return message.index < sent and message.role != "assistant" and carries

@@ -14,11 +14,12 @@ from deepprompt.prompt import Prompt
 from deepprompt.providers import TARGETS
 from deepprompt.providers.blocks import as_json
 from deepprompt.providers.facts import Facts, Rules
+from deepprompt.providers.neutral import Options
 from deepprompt.providers.reading import read_messages
 from deepprompt.providers.recognise import MARKS, MESSAGES
 from deepprompt.providers.segments import Segment
-from deepprompt.request.growing import GrowingRequest
-from deepprompt.request.request import build_request
+from deepprompt.request.conversation import Conversation
+from deepprompt.request.request import RequestBuilder, build_request
 
 _SYSTEM = ("system", "developer")
 _ANSWERING = ("assistant", "model")
@@ -41,11 +42,12 @@ def rebuild(
         model = rules.model
         return [read_request(build_request(prompt, messages[:end], to=provider, model=model, facts=facts).body)
                 for end in ends]  # fmt: skip
-    growing, reader = GrowingRequest(prompt, to=provider, model=rules.model, facts=facts), _Reader()
+    conversation, reader = Conversation(prompt.messages), _Reader()
+    builder = RequestBuilder(prompt, conversation, to=provider, model=rules.model, facts=facts)
     requests: list[Sequence[Segment]] = []
     for before, end in pairwise([0, *ends]):
-        growing.extend(messages[growing.size : end])
-        requests.append(reader.read(growing.request(sent=before).body))
+        conversation.extend(messages[conversation.size : end])
+        requests.append(reader.read(builder.build_next(Options(marks="auto"), before).body))
     return requests
 
 

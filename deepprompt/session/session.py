@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,12 +17,11 @@ from deepprompt.catalog import bundled
 from deepprompt.errors import DeepPromptError, MessageError, SessionError
 from deepprompt.prompt import Note, Pace, Part, Prompt, read_part, write_part
 from deepprompt.providers.facts import Facts
-from deepprompt.providers.neutral import ToolCall, ToolResult
+from deepprompt.providers.neutral import Options
 from deepprompt.providers.usage import Usage, read_usage
-from deepprompt.request.conversation import read_messages
-from deepprompt.request.growing import GrowingRequest
+from deepprompt.request.conversation import Conversation
 from deepprompt.request.outline import not_a_prompt
-from deepprompt.request.request import Request
+from deepprompt.request.request import Request, RequestBuilder
 from deepprompt.session.messages import has_results, plain_json, plain_message
 from deepprompt.session.notices import Change, Notices
 from deepprompt.session.record import Recorded, read_recorded
@@ -55,7 +54,7 @@ class _Line:
     at: float | None = None
     previous: Request | None = None
     current: Request | None = None
-    growing: GrowingRequest | None = None
+    builder: RequestBuilder | None = None
     facts: Facts | None = None
     notes: tuple[Note, ...] = ()
 
@@ -71,8 +70,8 @@ class Session:
     def __init__(self, prompt: Prompt | str, *, on_change: str = "notice") -> None:
         self._notices = Notices(on_change)
         self._messages: list[Mapping[str, object]] = []
-        self._open = 0
-        """Where the answer stands whose tool calls wait for results; the end of the messages without one."""
+        self._conversation = Conversation()
+        """The same messages in neutral values."""
         self.recorded: list[Recorded] = []
         """What `record` was told, and what it made of it; saved with the session."""
         self.prefix = Prompt(())
@@ -141,13 +140,9 @@ class Session:
         """Append several messages, or none of them."""
         self._append([plain_message(message) for message in messages])
 
-    def _append(self, messages: list[dict[str, Any]]) -> None:
-        unanswered = self._messages[self._open :]
-        read = read_messages([*unanswered, *messages], [], start=self._open, unfinished=True)
+    def _append(self, messages: Sequence[Mapping[str, object]]) -> None:
+        self._conversation.extend(messages)
         self._messages += messages
-        calls = {call.id: message.index for message in read for call in message.of(ToolCall)}
-        answered = {result.call_id for message in read for result in message.of(ToolResult)}
-        self._open = min((index for call, index in calls.items() if call not in answered), default=len(self._messages))
 
     def _take(self, own: list[dict[str, Any]], prompt: Prompt | str | None) -> tuple[Change, ...]:
         """Append the caller's message and what the model is to be told with it."""
@@ -186,21 +181,16 @@ class Session:
 
         The options are those of `build_request`; the marks are placed (`"auto"`) or left out (`"none"`).
         """
-        options: dict[str, Any] = {
-            "marks": marks, "prefix_lifetime": prefix_lifetime, "lifetime": lifetime, "max_tokens": max_tokens,
-            "stream": stream, "cache_key": cache_key,
-        }  # fmt: skip
+        options = Options(max_tokens, stream, marks, prefix_lifetime, lifetime, cache_key)
         line = self._lines.get((to, model)) or _Line(notes=self._notes_on_first(to, model))
-        if line.growing is None or line.facts is not facts:
-            line.growing, line.facts = GrowingRequest(self.prefix, to=to, model=model, facts=facts), facts
-        growing = line.growing
+        if line.builder is None or line.facts is not facts:
+            line.builder = RequestBuilder(self.prefix, self._conversation, to=to, model=model, facts=facts)
+            line.facts = facts
         if line.size and line.current is None:  # loaded: the request before is the one that it was
-            growing.extend(self._messages[growing.size : line.size])
-            line.current = growing.request(sent=line.before, **options)
-        growing.extend(self._messages[growing.size :])
+            line.current = line.builder.build_next(options, line.before, line.size)
         again = len(self._messages) == line.size
         sent = line.before if again else line.size
-        request = growing.request(sent=sent, **options)
+        request = line.builder.build_next(options, sent)
         if not sent and line.notes:
             request = replace(request, notes=request.notes + line.notes)
         if not again:
@@ -282,9 +272,9 @@ class Session:
             child.user(instruction)
             return Derived(child, *self._shared_with(child.prefix))
         child.epoch = self.epoch
-        child._messages, child._open = self._messages[: self._open], self._open
+        child._append(self._messages[: self._conversation.answered])
         child._notices.restore(self._notices.state())
-        child._lines = {key: replace(line, growing=None) for key, line in self._lines.items()}
+        child._lines = {key: replace(line, builder=None) for key, line in self._lines.items()}
         child.user(instruction)
         if not self._lines:
             return Derived(child, 0, "nothing of the parent was sent yet, so no cache has it")

@@ -21,7 +21,7 @@ from deepprompt import (
     load_skills,
 )
 from deepprompt.errors import PromptAssemblyError
-from deepprompt.request.conversation import read_messages
+from deepprompt.request.conversation import Conversation
 from deepprompt.sources.files import refuse_claude
 from deepprompt.systems.builder import inject_recalled
 from deepprompt.systems.tagged import TAGS
@@ -332,7 +332,7 @@ def test_conversations_are_read_in_proportion(make: Callable[[int], list[dict[st
 
     def run(size: int) -> Callable[[], object]:
         messages = make(size)
-        return lambda: read_messages(messages, [])
+        return lambda: Conversation(messages).check_answered()
 
     in_proportion(run, 500, 20_000)
 

@@ -7,7 +7,7 @@ import json
 import re
 import time
 from collections import UserDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from deepprompt import DeepPromptError, Note
 from deepprompt.errors import MessageError
 from deepprompt.providers.neutral import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
-from deepprompt.request.conversation import read_messages
+from deepprompt.request.conversation import Conversation
 
 PIXEL = "iVBORw0KGgo="
 NAN = float("nan")
@@ -30,8 +30,15 @@ REDACTED = {"type": "redacted_thinking", "data": "c2VjcmV0"}
 
 
 def read(*messages: Any) -> list[Message]:
-    """Messages as neutral values, whatever notes there are."""
-    return read_messages(messages, [])
+    """Messages as neutral values."""
+    conversation = Conversation(messages)
+    conversation.check_answered()
+    return conversation.messages
+
+
+def notes_on(messages: Iterable[Message]) -> list[Note]:
+    """What reading them noted."""
+    return [note for message in messages for note in message.notes]
 
 
 def said(*blocks: Any) -> tuple[Block, ...]:
@@ -166,7 +173,7 @@ class TestShapes:
         """Messages and blocks may be any mapping, content any sequence, arguments any of both."""
         use = MappingProxyType({"type": "tool_use", "id": "a", "name": "look", "input": UserDict({"at": ("b", 1)})})
         messages = iter([MappingProxyType({"role": "assistant", "content": (use,)}), UserDict(result("a"))])
-        assert read_messages(messages, [])[0].blocks == (ToolCall("a", "look", '{"at":["b",1]}'),)
+        assert read(*messages)[0].blocks == (ToolCall("a", "look", '{"at":["b",1]}'),)
 
     def test_places(self) -> None:
         """A message is named by its place among the caller's, a run of results by the last of them."""
@@ -273,14 +280,14 @@ class TestCalls:
 
     def test_reused_id(self) -> None:
         """An id that comes again in a later turn is another one there, and so is that of its result."""
-        notes: list[Note] = []
         messages = [calls("a"), result("a"), uses("a_2", "a"), result("a"), result("a_2"), calls("a"), result("a")]
-        read = read_messages(messages, notes)
-        assert [[call.id for call in message.of(ToolCall)] for message in read[::2]] == [["a"], ["a_2", "a_3"], ["a_4"]]
-        assert [[one.call_id for one in message.of(ToolResult)] for message in read[1::2]] == [
+        found = read(*messages)
+        ids = [[call.id for call in message.of(ToolCall)] for message in found[::2]]
+        assert ids == [["a"], ["a_2", "a_3"], ["a_4"]]
+        assert [[one.call_id for one in message.of(ToolResult)] for message in found[1::2]] == [
             ["a"], ["a_3", "a_2"], ["a_4"],
         ]  # fmt: skip
-        assert notes == [
+        assert notes_on(found) == [
             Note("replaced", "messages[2]", "tool call id 'a' is an earlier call's too: sent as 'a_3'"),
             Note("replaced", "messages[5]", "tool call id 'a' is an earlier call's too: sent as 'a_4'"),
         ]
@@ -702,7 +709,6 @@ class TestHostile:
 
     def test_lone_surrogates(self) -> None:
         """Half a character becomes U+FFFD wherever it stands, so that the request encodes, and a note says so."""
-        notes: list[Note] = []
         bad = "\ud800"
         messages = [
             {"role": "user", "content": [bad, {"type": "image_url", "image_url": f"https://{bad}"}]},
@@ -719,13 +725,15 @@ class TestHostile:
         good = "\ufffd"
         thinking = {"type": "thinking", "thinking": good, "signature": good}
         document = Native({"type": "document", good: [good]})
-        assert [message.blocks for message in read_messages(messages, notes)] == [
+        found = read(*messages)
+        assert [message.blocks for message in found] == [
             (Text(good), Image(f"https://{good}")),
             (Thinking(good, thinking), Text(good), ToolCall(good, good, good, good),
              ToolCall("b", "n", f'{{"{good}":"{good}"}}')),
             (ToolResult(good, (Text(good),), name=good), ToolResult("b", (document,), name="n")),
             (Thinking(good), Text(good)),
         ]  # fmt: skip
+        notes = notes_on(found)
         assert notes[0] == Note("replaced", "messages[0].content[0]", "lone surrogates, by U+FFFD", 0, 1)
         assert {note.source for note in notes} == {
             "messages[0].content[0]", "messages[0].content[1]", "messages[1].content[0]", "messages[1].content[1]",
@@ -796,6 +804,6 @@ messages = st.lists(
 def test_read_or_refused(messages: list[Any]) -> None:
     """Whatever is passed is read, in texts that encode, or refused with an error of ours."""
     try:
-        read_messages(messages, [])
+        read(*messages)
     except DeepPromptError as error:
         assert re.match(r"messages\[\d+\]", str(error))

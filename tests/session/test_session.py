@@ -39,10 +39,13 @@ from deepprompt import (
 from deepprompt.errors import MessageError, SessionError, ToolError, UsageError
 from deepprompt.providers import TARGETS
 from deepprompt.providers.facts import bundled_facts
+from deepprompt.request import conversation
+from deepprompt.request.content import read_message
 from deepprompt.session.notices import Change
 from deepprompt.session.saved import FORMAT
 from deepprompt.session.verdict import Verdict, judge
 from tests.support.conversations import TOOL_NAMES, WORDS, Message, conversations, texts
+from tests.support.growth import steps
 from tests.support.models import MODELS, Model, rest, said
 from tests.support.paths import ROOT
 from tests.support.recorder import sdk
@@ -748,24 +751,56 @@ def test_options_of_a_request() -> None:
 
 
 def test_a_turn_costs_what_is_new() -> None:
-    """A message more to ten thousand is checked, told and sent in a fiftieth of the time that all of them take."""
-    session = Session(make())
-    messages = [message for n in range(2500) for message in (call(f"c{n}"), result(f"c{n}"), answer("a"), answer("b"))]
-    session.user("Go.")
-    start = time.perf_counter()
-    session.extend(messages)
-    session.user("On.", make())
-    session.request(**OPUS)
-    whole = time.perf_counter() - start
-    times = []
-    for number in range(3):
-        session.append(answer("Yes."))
-        now = make(project=replace(PROJECT, git_status=f"{number}"))
-        start = time.perf_counter()
-        session.user("More.", now)
+    """A message more is checked, told and sent in as many steps after two thousand messages as after two hundred."""
+    costs = []
+    for size in (50, 500):
+        session = Session(make())
+        session.user("Go.")
+        for n in range(size):
+            session.extend([call(f"c{n}"), result(f"c{n}"), answer("a"), answer("b")])
+        session.user("On.", make())
         session.request(**OPUS)
-        times.append(time.perf_counter() - start)
-    assert min(times) <= whole / 50
+        session.append(answer("Yes."))
+        session.user("More.", make(project=replace(PROJECT, git_status="1")))
+        session.request(**OPUS)
+        now = make(project=replace(PROJECT, git_status="2"))
+
+        def turn(session: Session = session, now: Prompt = now) -> None:
+            session.append(answer("Yes."))
+            session.user("More.", now)
+            session.request(**OPUS)
+
+        costs.append(steps(turn))
+    assert costs[1] <= 1.02 * costs[0]
+
+
+@pytest.mark.parametrize("targets", [[OPUS], [OPUS, GPT]], ids=len)
+def test_a_message_is_read_once(targets: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each message is read when it is appended, and never again, for however many requests and models; loaded too."""
+    read: list[int] = []
+
+    def counted(message: Any, index: int) -> Any:
+        read.append(index)
+        return read_message(message, index)
+
+    monkeypatch.setattr(conversation, "read_message", counted)
+    session = Session(make())
+    for number in range(4):
+        session.user(f"{number}", make(project=replace(PROJECT, git_status=f"{number}")))
+        for target in targets:
+            session.request(**target)
+        session.extend([call(f"c{number}", "b"), result("b"), result(f"c{number}")])
+        for target in targets:
+            session.request(**target)
+        session.append(answer("Yes."))
+    assert read == list(range(len(session.messages)))
+    session.user("On.")
+    session.save(tmp_path / "session")
+    read.clear()
+    loaded = Session.load(tmp_path / "session")
+    for target in targets:
+        assert loaded.request(**target).body == session.request(**target).body
+    assert read == list(range(len(session.messages)))
 
 
 # Epochs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,9 +16,12 @@ from deepprompt import Note, Pace, Part, Prompt, Request, build_request
 from deepprompt.errors import MessageError
 from deepprompt.providers import TARGETS
 from deepprompt.providers.facts import bundled_facts
-from deepprompt.request.growing import GrowingRequest
+from deepprompt.providers.neutral import Options
+from deepprompt.request.conversation import Conversation
+from deepprompt.request.request import RequestBuilder
 from tests.support.conversations import Message, long_scenes, scenes
 from tests.support.growing import as_prompt, outcome
+from tests.support.growth import steps
 from tests.support.models import MODELS, Model
 from tests.support.wire_rules import marks
 
@@ -33,6 +35,24 @@ GPT: dict[str, Any] = {"to": "openai", "model": "gpt-5.6-sol"}
 
 RULES = Prompt((Part("rules", "Be brief.", Pace.RELEASE, "test"),))
 BASH = {"name": "Bash", "description": "Runs a command."}
+
+
+class Growing:
+    """A conversation and the builder of its requests."""
+
+    def __init__(self, prompt: Prompt, **target: Any) -> None:
+        self.conversation = Conversation(prompt.messages)
+        self.builder = RequestBuilder(prompt, self.conversation, **target)
+        self.extend = self.conversation.extend
+
+    @property
+    def size(self) -> int:
+        """How many messages it has."""
+        return self.conversation.size
+
+    def request(self, sent: int = 0, **options: Any) -> Request:
+        """Return the next request."""
+        return self.builder.build_next(Options(**{"marks": "auto", **options}), sent)
 
 
 def user(text: str) -> Message:
@@ -89,7 +109,7 @@ def grow(
     prompt: Prompt, messages: list[Message], to: str, model: str, options: dict[str, Any], now: Callable[[], bool]
 ) -> list[Request]:
     """Send a conversation whenever it is time, at its end at last, and hold each request to the one that is built."""
-    growing = GrowingRequest(prompt, to=to, model=model)
+    growing = Growing(prompt, to=to, model=model)
     brought, sent = len(prompt.messages), 0
     kept: list[Request] = []
     copies: list[Request] = []
@@ -174,7 +194,7 @@ def test_marks_find_a_text_that_is_far_back() -> None:
 
 def test_own_marks_are_not_looked_for() -> None:
     """They could stand in what is settled, so they cannot be asked for."""
-    growing = GrowingRequest(RULES, **OPUS)
+    growing = Growing(RULES, **OPUS)
     growing.extend([user("Hi")])
     for choice in ("own", "", "all"):
         with pytest.raises(MessageError) as refused:
@@ -185,7 +205,7 @@ def test_own_marks_are_not_looked_for() -> None:
 
 def test_nothing_to_send() -> None:
     """The same error as for any request; what is said later can be sent."""
-    growing = GrowingRequest(Prompt(()), **OPUS)
+    growing = Growing(Prompt(()), **OPUS)
     with pytest.raises(MessageError) as refused:
         growing.request()
     assert str(refused.value) == "there is nothing to send: no system prompt and no message"
@@ -196,7 +216,7 @@ def test_nothing_to_send() -> None:
 def test_what_is_refused_is_refused_again() -> None:
     """A message that the provider does not take is named by its place each time, also among what would be settled."""
     image = {"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}}
-    growing = GrowingRequest(replace(RULES, tools=(BASH,)), **SONNET_ON_BEDROCK)
+    growing = Growing(replace(RULES, tools=(BASH,)), **SONNET_ON_BEDROCK)
     growing.extend([user("1"), *call("a"), {"role": "user", "content": [image]}, assistant("2"), user("3")])
     for _ in range(2):
         with pytest.raises(MessageError) as refused:
@@ -208,7 +228,7 @@ def test_what_is_refused_is_refused_again() -> None:
 def test_notes_are_those_of_the_window() -> None:
     """What the prompt brings with it is said each time, what was settled is not said again."""
     prompt = Prompt((Part("rules", "Be\ud800 brief.", Pace.RELEASE, "test"), Part("now", "Noon.", Pace.TURN, "test")))
-    growing = GrowingRequest(prompt, **OPUS)
+    growing = Growing(prompt, **OPUS)
     assert [note.source for note in growing.request().notes] == ["rules", "messages", "system[0]"]
     growing.extend([user("1\ud800"), assistant("2"), user("3")])
     settled = growing.request(sent=1)
@@ -222,34 +242,25 @@ def test_notes_are_those_of_the_window() -> None:
 def test_own_facts() -> None:
     """A request is built by the facts that are given."""
     own = {"providers": {"openai": {"models": [{"names": ["gpt-4o"], "minimum": 7}]}}}
-    growing = GrowingRequest(RULES, to="openai", model="gpt-4o", facts=bundled_facts().overlaid(own, "mine"))
+    growing = Growing(RULES, to="openai", model="gpt-4o", facts=bundled_facts().overlaid(own, "mine"))
     growing.extend([user("Hi")])
     assert growing.request().rules.minimum == 7
 
 
-LONG = 10_000
-NEW = 10
-
-
 @pytest.mark.parametrize("to", [OPUS, GPT, SONNET_ON_BEDROCK], ids=lambda to: to["to"])
 def test_a_turn_costs_what_is_new(to: dict[str, Any]) -> None:
-    """Ten messages more cost at most a fiftieth of building ten thousand."""
-    turns = [
-        message for number in range(LONG // 4) for message in (*call(f"c{number}"), assistant("a"), user("b" * 80))
-    ]
-    prompt = replace(RULES, tools=(BASH,))
-    growing = GrowingRequest(prompt, **to)
-    growing.extend([user("Go."), *turns])
-    start = time.perf_counter()
-    growing.request()
-    whole = time.perf_counter() - start
-    times = []
-    for number in range(3):
-        more = [message for each in range(NEW // 2) for message in call(f"new{number}_{each}")]
-        sent = growing.size
-        start = time.perf_counter()
+    """Ten messages more take as many steps after two thousand messages as after two hundred."""
+    costs = []
+    for size in (50, 500):
+        turns = [message for number in range(size) for message in (*call(f"c{number}"), assistant("a"), user("b" * 80))]
+        growing = Growing(replace(RULES, tools=(BASH,)), **to)
+        growing.extend([user("Go."), *turns])
+        growing.request()
+        more = [message for number in range(5) for message in call(f"new{number}")]
         growing.extend(more)
-        request = growing.request(sent=sent)
-        times.append(time.perf_counter() - start)
-        assert len(request.body["messages"]) >= LONG
-    assert min(times) <= whole / 50
+        growing.request(sent=growing.size - len(more))
+        sent = growing.size
+        growing.extend([{**message} for number in range(5) for message in call(f"more{number}")])
+        costs.append(steps(partial(growing.request, sent=sent)))
+        assert len(growing.request(sent=sent).body["messages"]) >= 4 * size
+    assert costs[1] <= 1.02 * costs[0]

@@ -1,0 +1,280 @@
+"""Read one message into neutral values: texts, images, tool calls and their results, reasoning.
+
+A message may be written as in OpenAI's Chat Completions or as in Anthropic's Messages, or as a mixture of both. Content
+that no provider takes is refused here, with its place. Content that only some providers take is refused by the module
+that writes their request. The caller's objects are never changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deepprompt.errors import MessageError
+from deepprompt.prompt import Note
+from deepprompt.providers.neutral import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.text.hygiene import scrub
+from deepprompt.tools import as_dict
+
+ROLES = ("system", "developer", "user", "assistant", "tool")
+
+_TEXT_TYPES = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+_MARKS = ("cache_control", "prompt_cache_breakpoint")
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,", re.IGNORECASE)
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+
+
+def read_message(message: Mapping[str, object], index: int) -> Message:
+    """Return one message in neutral values, or say what in it cannot be sent and why."""
+    notes: list[Note] = []
+    try:
+        role, blocks = _read(message, f"messages[{index}]", notes)
+    except RecursionError:
+        raise MessageError(f"messages[{index}]: nested too deeply") from None
+    return Message(role, tuple(blocks), index, tuple(notes))
+
+
+def _read(message: Mapping[str, object], place: str, notes: list[Note]) -> tuple[str, list[Block]]:
+    if not isinstance(message, Mapping):
+        raise MessageError(f"{place}: a message is a mapping with a role and content, not {type(message).__name__}")
+    role = message.get("role")
+    if role is None:
+        raise MessageError(f"{place}: no role; its fields are {_fields(message)}, and the roles are {', '.join(ROLES)}")
+    if role not in ROLES:
+        raise MessageError(f"{place}: unknown role {role!r}; the roles are {', '.join(ROLES)}")
+    if role != "assistant" and "content" not in message:
+        raise MessageError(f"{place}: no content; its fields are {_fields(message)}")
+    blocks = _content(message.get("content"), place, notes)
+    if role == "tool":
+        call_id = message.get("tool_call_id")
+        if not isinstance(call_id, str) or not call_id:
+            raise MessageError(f"{place}: a tool message needs the tool_call_id of its call")
+        call_id = scrub(call_id, place, notes)
+        blocks = [ToolResult(call_id, _result_content(blocks, place), mark=_last_mark(blocks))]
+    if role == "assistant":
+        blocks = [*_reasoning(message, place, notes), *blocks]
+        if message.get("refusal"):
+            blocks.append(Text(_string(message, "refusal", place, notes)))
+        blocks += _calls(message.get("tool_calls"), place, notes)
+    elif role == "developer":
+        role = "system"
+    # A mark beside the content, as LiteLLM takes it, stands for one on the last block.
+    if (mark := _mark(message, place)) is not None and blocks:
+        blocks[-1] = replace(blocks[-1], mark=mark)
+    _check_roles(str(role), blocks, place)
+    if role in ("tool", "user"):
+        role = "user"
+        # Providers want results before anything else in the message that answers a call.
+        blocks.sort(key=lambda block: not isinstance(block, ToolResult))
+    return str(role), blocks
+
+
+def _fields(message: Mapping[str, object]) -> str:
+    return ", ".join(str(key)[:40] for key in list(message)[:8]) or "none"
+
+
+def _check_roles(role: str, blocks: list[Block], place: str) -> None:
+    """Refuse what cannot be said in a role."""
+    for block in blocks:
+        if isinstance(block, ToolCall | Thinking) and role != "assistant":
+            raise MessageError(f"{place}: only the assistant's messages have {block.kind} blocks")
+        if isinstance(block, ToolResult) and role not in ("user", "tool"):
+            raise MessageError(f"{place}: a tool result stands in a user's or a tool's message")
+        if not isinstance(block, Text) and role == "system":
+            raise MessageError(f"{place}: a system message is text, not {block.kind}")
+        if isinstance(block, Image) and role == "assistant":
+            raise MessageError(f"{place}: an image stands in a user's message or in a tool result")
+
+
+def _reasoning(message: Mapping[str, object], place: str, notes: list[Note]) -> list[Block]:
+    """Return the reasoning beside an assistant's content: LiteLLM's signed blocks, or else DeepSeek's text."""
+    if blocks := _content(message.get("thinking_blocks"), place, notes, "thinking_blocks"):
+        return blocks
+    reasoning = message.get("reasoning_content")
+    return [Thinking(scrub(reasoning, place, notes))] if isinstance(reasoning, str) and reasoning else []
+
+
+def _content(content: object, place: str, notes: list[Note], key: str = "content") -> list[Block]:
+    if content is None or content == "":
+        return []
+    if isinstance(content, str):
+        return [Text(scrub(content, place, notes))]
+    if not isinstance(content, Sequence) or isinstance(content, bytes | bytearray):
+        raise MessageError(f"{place}: {key} is text or a list of blocks, not {type(content).__name__}")
+    return [_block(block, f"{place}.{key}[{number}]", notes) for number, block in enumerate(content)]
+
+
+def _block(block: object, place: str, notes: list[Note]) -> Block:
+    if isinstance(block, str):
+        return Text(scrub(block, place, notes))
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    if not isinstance(block, Mapping) or not isinstance(kind, str):
+        raise MessageError(
+            f"{place}: neither text nor a block with a type, such as text, image_url or tool_result: {block!r:.60}"
+        )
+    mark = _mark(block, place)
+    if kind in _TEXT_TYPES:
+        return Text(_string(block, _TEXT_TYPES[kind], place, notes), mark)
+    if kind in ("image_url", "input_image", "image"):
+        return replace(_image(block, place, notes), mark=mark)
+    if kind == "tool_use":
+        arguments = block.get("input", {})
+        if not isinstance(arguments, Mapping):
+            raise MessageError(f"{place}: the input of a tool_use block is an object")
+        text = _json(arguments, place, notes)
+        return ToolCall(_string(block, "id", place, notes), _string(block, "name", place, notes), text, mark=mark)
+    if kind == "tool_result":
+        inner = _content(block.get("content"), place, notes)
+        mark = _last_mark(inner) if mark is None else mark
+        call_id = _string(block, "tool_use_id", place, notes)
+        return ToolResult(call_id, _result_content(inner, place), bool(block.get("is_error")), mark=mark)
+    if kind in ("thinking", "redacted_thinking"):
+        return replace(_thinking(_plain(block, place, notes), place, notes), mark=mark)
+    plain, inner_marks = _without_marks(_plain(block, place, notes), place)
+    return Native(plain, inner_marks[-1] if mark is None and inner_marks else mark)
+
+
+def _thinking(block: dict[str, Any], place: str, notes: list[Note]) -> Thinking:
+    """Return Anthropic's reasoning; without its signature it is a text like any other, which nobody can check."""
+    if block["type"] == "redacted_thinking":
+        _string(block, "data", place, notes)
+        return Thinking("", block)
+    block["thinking"] = block.get("thinking") or ""
+    text = _string(block, "thinking", place, notes)
+    return Thinking(text, block if isinstance(block.get("signature"), str) and block["signature"] else None)
+
+
+def _last_mark(blocks: list[Block]) -> str | None:
+    return next((block.mark for block in reversed(blocks) if block.mark is not None), None)
+
+
+def _result_content(blocks: list[Block], place: str) -> tuple[Block, ...]:
+    """Return the content of a tool result, whose own marks count for the whole of it."""
+    if wrong := [block.kind for block in blocks if isinstance(block, ToolCall | ToolResult | Thinking)]:
+        raise MessageError(f"{place}: a tool result cannot hold a {wrong[0]} block")
+    return tuple(replace(block, mark=None) for block in blocks)
+
+
+def _calls(calls: object, place: str, notes: list[Note]) -> list[Block]:
+    """Return the tool calls of an assistant's message as Chat Completions writes them."""
+    if calls is None:
+        return []
+    if not isinstance(calls, Sequence) or isinstance(calls, str):
+        raise MessageError(f"{place}: tool_calls is a list")
+    read: list[Block] = []
+    for number, call in enumerate(calls):
+        where = f"{place}.tool_calls[{number}]"
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if not isinstance(function, Mapping):
+            raise MessageError(
+                f'{where}: a tool call is {{"id", "type": "function", "function": {{"name", "arguments"}}}}'
+            )
+        arguments = function.get("arguments")
+        if not isinstance(arguments, str):
+            arguments = "" if arguments is None else _json(arguments, where, notes)
+        signature = _signature(call, "extra_content", "google") or _signature(call, "provider_specific_fields")
+        read.append(
+            ToolCall(
+                _string(call, "id", where, notes),
+                _string(function, "name", where, notes),
+                scrub(arguments, where, notes),
+                scrub(signature, where, notes),
+            )
+        )
+    return read
+
+
+def _signature(call: Mapping[str, Any], *keys: str) -> str:
+    """Return Gemini's signature of a call, where its OpenAI endpoint or LiteLLM puts it."""
+    found: object = call
+    for key in (*keys, "thought_signature"):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def _image(block: Mapping[str, Any], place: str, notes: list[Note]) -> Image:
+    source = block.get("source")
+    if isinstance(source, Mapping):
+        if source.get("type") == "url":
+            return _address(_string(source, "url", place, notes), place)
+        if source.get("type") == "base64":
+            media_type = _string(source, "media_type", place, notes).lower()
+            return Image(media_type=media_type, data=_base64(_string(source, "data", place, notes), place))
+        raise MessageError(f"{place}: the source of an image is base64 or url, not {source.get('type')!r}")
+    address = block.get("image_url")
+    url = address.get("url") if isinstance(address, Mapping) else address
+    if not isinstance(url, str) or not url:
+        raise MessageError(f'{place}: an image is {{"type": "image_url", "image_url": {{"url": URL}}}}')
+    return _address(scrub(url, place, notes), place)
+
+
+def _address(url: str, place: str) -> Image:
+    if match := _DATA_URL.match(url):
+        return Image(media_type=match[1].lower(), data=_base64(url[match.end() :], place))
+    if not url.startswith(("http://", "https://")):
+        raise MessageError(
+            f"{place}: the address of an image starts with https:// or data:MEDIA_TYPE;base64, not {url!r:.40}"
+        )
+    return Image(url=url)
+
+
+def _base64(data: str, place: str) -> str:
+    if len(data) % 4 or _BASE64.fullmatch(data) is None:
+        raise MessageError(f"{place}: the data of the image is not base64")
+    return data
+
+
+def _string(block: Mapping[str, Any], key: str, place: str, notes: list[Note]) -> str:
+    value = block.get(key)
+    if not isinstance(value, str) or (not value and key not in ("text", "thinking")):
+        raise MessageError(f"{place}: {key} is {'empty' if value == '' else 'missing or no text'}")
+    return scrub(value, place, notes)
+
+
+def _mark(holder: Mapping[str, Any], place: str) -> str | None:
+    """Return the lifetime of a mark that a message or block carries."""
+    mark = holder.get("cache_control", holder.get("prompt_cache_breakpoint"))
+    if mark is None:
+        return None
+    lifetime = mark.get("ttl", "") if isinstance(mark, Mapping) else None
+    if not isinstance(lifetime, str):
+        raise MessageError(f'{place}: a mark is {{"type": "ephemeral"}}, perhaps with a ttl, not {mark!r:.60}')
+    return lifetime
+
+
+def _json(value: object, place: str, notes: list[Note]) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=as_dict)
+    except (TypeError, ValueError) as error:
+        raise MessageError(f"{place}: not JSON: {error}") from None
+    return scrub(text, place, notes)
+
+
+def _plain(block: Mapping[str, Any], place: str, notes: list[Note]) -> dict[str, Any]:
+    """Return a block as plain JSON values of our own, without its mark."""
+    unmarked = {key: value for key, value in block.items() if key not in _MARKS}
+    plain: dict[str, Any] = json.loads(_json(unmarked, place, notes))
+    return plain
+
+
+def _without_marks(value: Any, place: str) -> tuple[Any, list[str]]:
+    """Return a block's own blocks, such as a document's, without their marks, and what those ask for.
+
+    A provider counts them like any other; here they count for the whole of the block that they stand in.
+    """
+    if isinstance(value, list):
+        items = [_without_marks(item, place) for item in value]
+        return [item for item, _ in items], [lifetime for _, lifetimes in items for lifetime in lifetimes]
+    if not isinstance(value, dict):
+        return value, []
+    mark = _mark(value, place)
+    found = [] if mark is None else [mark]
+    kept = {key: item for key, item in value.items() if key not in _MARKS}
+    for key in ("content", "source"):  # anything else is data, whatever its keys are
+        if key in kept:
+            kept[key], lifetimes = _without_marks(kept[key], place)
+            found += lifetimes
+    return kept, found
