@@ -37,7 +37,8 @@ def read_block(block: Body, place: str, role: str, owner: str = "") -> Segment:
         return Segment(place, kind, role, text + (as_json(rest) if rest else ""), mark, owner=owner)
     digests: list[str] = []
     text = as_json(shown if kind == "thinking" else _digested(shown, digests))
-    return Segment(place, kind, role, text, mark, owner=owner, digest="".join(digests[:1]))
+    image = _is_image(block)
+    return Segment(place, kind, role, text, mark, owner=owner, digest="".join(digests[:1]), shows_image=image)
 
 
 def kind_of(block: Body) -> str:
@@ -69,6 +70,7 @@ def read_result(header: Body, content: object, segment: Segment) -> Segment:
     lines, mark = [as_json(unmarked(header))], segment.mark
     digests: list[str] = []
     blocks: Sequence[Any] = [content] if isinstance(content, str | Mapping) else items(content)
+    image = any(_is_image(block) for block in blocks)
     for number, block in enumerate(blocks):
         plain = block if isinstance(block, str) else None
         if isinstance(block, Mapping):
@@ -78,7 +80,12 @@ def read_result(header: Body, content: object, segment: Segment) -> Segment:
             lines.append(as_json(_digested(unmarked(block), digests)))
         else:  # so that two texts are not one
             lines += [plain] if number == 0 else ['{"type":"text"}', plain]
-    return replace(segment, text="\n".join(lines), mark=mark, digest="".join(digests[:1]))
+    return replace(segment, text="\n".join(lines), mark=mark, digest="".join(digests[:1]), shows_image=image)
+
+
+def _is_image(block: object) -> bool:
+    """Whether a block is an image as Anthropic takes it."""
+    return isinstance(block, Mapping) and block.get("type") == "image" and isinstance(block.get("source"), Mapping)
 
 
 def _rest(block: Body) -> dict[str, Any]:

@@ -50,3 +50,5 @@ class Segment:
     """The SHA-256 in hex of the first image or file in it; the size of that in tokens is unknown."""
     bare: bool = field(default=False, compare=False)
     """Whether it is a whole prompt given as nothing but text: its tools and messages are unknown."""
+    shows_image: bool = field(default=False, compare=False)
+    """Whether it has an image block as Anthropic takes them. The first one of a request changes how messages cache."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from deepprompt.checks.blame.differences import SPEAKERS, in_blocks, in_parts, read_blocks
 from deepprompt.checks.places import Place, whole
 from deepprompt.checks.segments import as_segments
+from deepprompt.providers.recognise import MODELS
 from deepprompt.providers.segments import Segment
 from deepprompt.text.compare import shared_start
 
@@ -52,7 +53,6 @@ KINDS: dict[str, str] = {
 """Every kind of change that can be blamed, in words."""
 
 _SHOWN = 120
-_MODELS = ("model", "modelId")
 # Where entries end, like marks: what was sent before can be read whatever it says.
 _ASIDE = ("prompt_cache_options",)
 _IMAGES = "images"
@@ -143,7 +143,7 @@ class _Request:
                 continue
             if messages is None and segment.role in SPEAKERS:
                 messages = self.size
-            if messages is not None and self.image is None and _shows_image(segment):
+            if messages is not None and self.image is None and segment.shows_image:
                 self.image = segment
                 self._set(_IMAGES, segment.text, messages)
             shown.append(segment)
@@ -156,17 +156,9 @@ class _Request:
             self.starts[name] = start
 
 
-def _shows_image(segment: Segment) -> bool:
-    """Whether a segment is, or has, an image as Anthropic takes it; whether there is any decides about all messages."""
-    lines = segment.text.split("\n") if segment.kind == "tool_result" else [segment.text]
-    return segment.kind in ("image", "tool_result") and any(
-        line.startswith("{") and '"type":"image"' in line and '"source":{' in line for line in lines
-    )
-
-
 def _changed_setting(was: _Request, now: _Request) -> str | None:
     """Return the changed setting that costs most; None where a side does not say by which model it was sent."""
-    if any(name in was.settings for name in _MODELS) != any(name in now.settings for name in _MODELS):
+    if any(name in was.settings for name in MODELS) != any(name in now.settings for name in MODELS):
         return None
     names = dict.fromkeys([*was.settings, *now.settings])
     changed = [name for name in names if was.settings.get(name) != now.settings.get(name)]

@@ -14,6 +14,7 @@ from deepprompt.checks.lint import dp7_unread
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.turn_view import Turn, goes_on_from, read_turns, shared
 from deepprompt.errors import MessageError
+from deepprompt.providers.recognise import MODELS
 from deepprompt.text.display import display
 
 _OWN = (
@@ -78,8 +79,8 @@ RULES = tuple(sorted((*_OWN, *dp7_unread.RULES), key=lambda rule: rule.code))
 
 _TOOLS = {"tool added": "DP701", "tool removed": "DP701", "tool order": "DP703"}
 _BLOCKS = {"tool": "DP702", "system": "DP716", "tool_result": "DP708", "thinking": "DP709"}
-_SETTINGS = {
-    "model": "DP705", "modelId": "DP705", "tool_choice": "DP707", "toolConfig.toolChoice": "DP707",
+_SETTINGS = dict.fromkeys(MODELS, "DP705") | {
+    "tool_choice": "DP707", "toolConfig.toolChoice": "DP707",
     "prompt_cache_key": "DP712", "user_id": "DP712", "cache_salt": "DP712", "extra_key": "DP712",
 }  # fmt: skip
 # Where entries end, and what is in them: neither says that the prompt changed.

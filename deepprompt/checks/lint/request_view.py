@@ -104,7 +104,7 @@ class Sent:
 
     def found(self, code: str, place: str, message: str) -> Finding:
         """Return a finding; a tool is named as its segment is."""
-        named = (s.place for s in self.segments if s.place == place or s.place.startswith(f"{place} "))
+        named = (s.place for s in self.segments if s.tool and s.owner == place)
         return Finding(code, message, self.subject.name, next(named, place))
 
 

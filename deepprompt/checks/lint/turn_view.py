@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepprompt.checks.cache.prefixes import Prefixes, read_options
 from deepprompt.checks.lint.findings import Subject
+from deepprompt.providers.recognise import MODELS
 from deepprompt.providers.segments import Segment
 from deepprompt.tokens import estimate_tokens
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 # Among so many of the latest requests is the one looked for that a request goes on from.
 _LATEST = 32
-_MODELS = ("model", "modelId")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Turn:
     @property
     def model(self) -> str:
         """The model that it names."""
-        return next((self.settings[name] for name in _MODELS if name in self.settings), "")
+        return next((self.settings[name] for name in MODELS if name in self.settings), "")
 
     @property
     def is_explicit(self) -> bool:
