@@ -14,6 +14,9 @@ Target = Literal["anthropic", "bedrock", "deepseek", "gemini", "litellm", "opena
 Marks = Literal["", "auto", "own", "none"]
 """Who places the cache marks of a request; "" lets the messages decide."""
 
+Caching = Literal["marked", "implicit", "automatic", "none"]
+"""How a provider caches: only at marks, at marks and at the newest message, by itself, or not at all."""
+
 OnChange = Literal["notice", "wait"]
 """What a session does when a part of its frozen prefix changes."""
 

@@ -9,7 +9,8 @@ from itertools import zip_longest
 from deepprompt.commands.inputs import load_transcript
 from deepprompt.commands.options import check_provider, given, seconds
 from deepprompt.commands.output import say, write_json, write_lines
-from deepprompt.providers.facts import Rules, bundled_facts, load_facts, unknown_model
+from deepprompt.providers.facts import bundled_facts, load_facts
+from deepprompt.providers.rules import Rules, unknown_model
 from deepprompt.session.transcript import Replay, has_price
 
 

@@ -25,7 +25,8 @@ from deepprompt.text.parse import parse_json, parse_json_lines
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
-    from deepprompt.providers.facts import Facts, Rules
+    from deepprompt.providers.facts import Facts
+    from deepprompt.providers.rules import Rules
     from deepprompt.session.transcript import Transcript
 
 TIMEOUT = 60.0

@@ -35,7 +35,8 @@ from deepprompt.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from deepprompt.inspector.views import View
-    from deepprompt.providers.facts import Facts, Rules
+    from deepprompt.providers.facts import Facts
+    from deepprompt.providers.rules import Rules
     from deepprompt.providers.segments import Segment
 
 # For a model that no provider is known by: an engine's cache, which reads any prefix that it has seen.

@@ -55,7 +55,8 @@ def _unknown_models(settings: Settings) -> Iterator[str]:
     """Yield what there is to say of models that the facts do not know: no error, as new ones come every month."""
     if not settings.models:
         return
-    from deepprompt.providers.facts import bundled_facts, unknown_model
+    from deepprompt.providers.facts import bundled_facts
+    from deepprompt.providers.rules import unknown_model
 
     facts = bundled_facts()
     for provider, model in settings.models:

@@ -15,7 +15,6 @@ from typing import Any
 from deepprompt.catalog import bundled
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import Note, Pace, sha256_hex
-from deepprompt.providers.facts import Rules
 from deepprompt.providers.neutral import (
     Block,
     Image,
@@ -29,6 +28,7 @@ from deepprompt.providers.neutral import (
     ToolCall,
     ToolResult,
 )
+from deepprompt.providers.rules import Rules
 from deepprompt.text.hygiene import is_blank
 from deepprompt.tokens import estimate_tokens
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
 from deepprompt.providers.draft import Spot
-from deepprompt.providers.facts import Rules
 from deepprompt.providers.neutral import Options
+from deepprompt.providers.rules import Rules
 
 
 @dataclass(frozen=True, slots=True)

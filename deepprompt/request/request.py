@@ -16,8 +16,9 @@ from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, litellm, openai, responses
 from deepprompt.providers.draft import Draft, Settled, shown
-from deepprompt.providers.facts import Facts, Rules, bundled_facts, near_model
+from deepprompt.providers.facts import Facts, bundled_facts
 from deepprompt.providers.neutral import Message, Options, Outline, Thinking
+from deepprompt.providers.rules import Rules, near_model
 from deepprompt.request.conversation import Conversation
 from deepprompt.request.marks import Mark, plan_marks
 from deepprompt.request.outline import not_a_prompt, read_prompt, with_messages

@@ -13,10 +13,11 @@ from deepprompt.errors import MessageError
 from deepprompt.prompt import Prompt
 from deepprompt.providers import TARGETS
 from deepprompt.providers.blocks import as_json
-from deepprompt.providers.facts import Facts, Rules
+from deepprompt.providers.facts import Facts
 from deepprompt.providers.neutral import Options
 from deepprompt.providers.reading import read_messages
 from deepprompt.providers.recognise import MARKS, MESSAGES
+from deepprompt.providers.rules import Rules
 from deepprompt.providers.segments import Segment
 from deepprompt.request.conversation import Conversation
 from deepprompt.request.request import RequestBuilder, build_request

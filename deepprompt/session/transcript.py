@@ -20,8 +20,9 @@ from deepprompt.counters import size_of
 from deepprompt.errors import AuditError, MessageError, ToolError, UsageError
 from deepprompt.prompt import Pace, Part, Prompt, read_part
 from deepprompt.providers.dialect import items
-from deepprompt.providers.facts import Facts, Rules
+from deepprompt.providers.facts import Facts
 from deepprompt.providers.recognise import MESSAGES, body_in, model_of
+from deepprompt.providers.rules import Rules
 from deepprompt.providers.segments import Segment
 from deepprompt.providers.usage import Usage, read_usage
 from deepprompt.session.rebuild import ends_of, rebuild

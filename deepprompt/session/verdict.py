@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deepprompt.checks.blame.blame import Blame, blame
-from deepprompt.providers.facts import seconds
+from deepprompt.providers.rules import seconds
 
 if TYPE_CHECKING:
-    from deepprompt.providers.facts import Rules
+    from deepprompt.providers.rules import Rules
     from deepprompt.providers.usage import Usage
     from deepprompt.request.request import Request
 

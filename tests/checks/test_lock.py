@@ -15,7 +15,8 @@ from deepprompt.checks.lock.lock import Drift, LockedPart, LockedPrompt, compare
 from deepprompt.checks.lock.review import rewarming
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
-from deepprompt.providers.facts import Rules, bundled_facts
+from deepprompt.providers.facts import bundled_facts
+from deepprompt.providers.rules import Rules
 from deepprompt.tools import fingerprint
 
 TOOL = {"name": "Read", "description": "Reads.", "input_schema": {"type": "object"}}

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 import deepprompt.providers
 from deepprompt import Pace, Part, Prompt, build_request, bundled
 from deepprompt.errors import AssetError
-from deepprompt.providers.facts import Facts, bundled_facts, load_facts, own_name
+from deepprompt.providers.facts import Facts, bundled_facts, load_facts
+from deepprompt.providers.rules import own_name
 
 AS_OF = "2026-11-15"
 
@@ -622,6 +623,42 @@ class TestWrong:
         said = self.message(write({"providers": {provider: {"like": "anthropic"}}}))
         assert said == f"own.json: there is no provider {provider!r}; did you mean {meant!r}?"
         assert "mine" in load_facts(write({"providers": {"mine": {"like": "anthropic"}}})).providers()
+
+    def test_all_faults_of_a_file_are_reported_together(self, write: Write) -> None:
+        """Each has a line of its own, so that a file is corrected in one go."""
+        anthropic = {"titel": "x", "defaults": {"marks": "four"}, "models": [{"minimun": 1}], "kinds": {"a": 3}}
+        said = self.message(write({"as_of": "soon", "more": 1, "providers": {"anthropic": anthropic, "open-ai": 7}}))
+        assert [line.removeprefix("own.json: ").partition(";")[0] for line in said.split("\n")] == [
+            "'more' is not known",
+            "as_of is a date such as 2026-11-15, not 'soon'",
+            "anthropic: 'titel' is not known",
+            "anthropic: models[0] needs names, a list of patterns",
+            "anthropic: models[0]: 'minimun' is no rule",
+            "anthropic: defaults: marks is a whole number, not 'four'",
+            "anthropic: kind 'a' is an object of rules, not 3",
+            "open-ai: expected an object, not 7",
+            "there is no provider 'open-ai'",
+        ]
+
+    def test_all_links_that_lead_nowhere_are_reported_together(self, write: Write) -> None:
+        """A fault that a provider inherits, and a circle that several lead into, are reported once."""
+        own = {
+            "a": {"like": "nobody", "routes": {"x": "none"}},
+            "b": {"like": "a"},
+            "c": {"like": "d"},
+            "d": {"like": "c"},
+            "e": {"like": "d"},
+            "f": {"defaults": {"marks": 1}},
+            "g": {"like": "f", "models": [{"names": ["m"], "like": "k"}]},
+        }
+        said = self.message(write({"providers": own}))
+        assert [line.removeprefix(f"{MERGED}: ").partition("; ")[0] for line in said.split("\n")] == [
+            "a: like 'nobody', which is no provider",
+            "a: route 'x' leads to 'none'",
+            "c: like goes in a circle: c -> d -> c",
+            'f: defaults: marks need lifetimes, such as ["5m"]',
+            "g: model m: like 'k'",
+        ]
 
     def test_rules_that_are_none_are_not_offered(self, write: Write) -> None:
         """What a rule is made of, and no fact can set, is not among what there is."""

@@ -6,8 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from deepprompt.providers.facts import Facts, Rules, bundled_facts
+from deepprompt.providers.facts import Facts, bundled_facts
 from deepprompt.providers.recognise import provider_of
+from deepprompt.providers.rules import Rules
 
 Body = dict[str, Any]
 LONG = "The harbour has many boats. " * 600

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from deepprompt.checks.cache.caches import Cache, Charge
 from deepprompt.checks.cache.prefixes import NumberedRequest, Prefixes
-from deepprompt.providers.facts import Rules, seconds
+from deepprompt.providers.rules import Rules, seconds
 from deepprompt.text.compare import shared_start
 
 _ITSELF = ("setting", "")  # stands for the end of a prefix: no segment after it has this kind

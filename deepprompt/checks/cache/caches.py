@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from deepprompt.checks.cache.prefixes import NumberedRequest, Prefixes, user_message_ends
 from deepprompt.errors import MessageError
-from deepprompt.providers.facts import seconds
+from deepprompt.providers.rules import seconds
 from deepprompt.providers.segments import Segment
 
 if TYPE_CHECKING:
-    from deepprompt.providers.facts import Rules
+    from deepprompt.providers.rules import Rules
 
 
 @dataclass(frozen=True, slots=True)

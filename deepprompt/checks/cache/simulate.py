@@ -21,7 +21,7 @@ from deepprompt.errors import MessageError
 from deepprompt.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from deepprompt.providers.facts import Rules
+    from deepprompt.providers.rules import Rules
 
 _CACHES: dict[str, type[Cache]] = {
     "none": Cache, "marked": Marked, "implicit": Implicit, "automatic": Automatic,

@@ -10,10 +10,10 @@ from deepprompt.checks.lint.findings import Finding, Rule
 from deepprompt.checks.lint.request_view import ANTHROPICS, BEDROCKS, OPENAIS, CarriedMark, Sent
 from deepprompt.errors import MessageError
 from deepprompt.providers.dialect import time_of
-from deepprompt.providers.facts import seconds
+from deepprompt.providers.rules import seconds
 
 if TYPE_CHECKING:
-    from deepprompt.providers.facts import Rules
+    from deepprompt.providers.rules import Rules
 
 RULES = (
     Rule(

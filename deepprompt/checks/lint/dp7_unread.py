@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from deepprompt.checks.cache.prefixes import user_message_ends
 from deepprompt.checks.lint.findings import Rule
 from deepprompt.checks.lint.turn_view import Turn, shared
-from deepprompt.providers.facts import seconds
+from deepprompt.providers.rules import seconds
 
 if TYPE_CHECKING:
-    from deepprompt.providers.facts import Rules
+    from deepprompt.providers.rules import Rules
 
 RULES = (
     Rule(

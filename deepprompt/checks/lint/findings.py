@@ -16,7 +16,7 @@ from deepprompt.providers.segments import Segment
 from deepprompt.sources.instructions import WHITELIST
 
 if TYPE_CHECKING:
-    from deepprompt.providers.facts import Rules
+    from deepprompt.providers.rules import Rules
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def lint_all(subjects: Sequence[Subject], settings: Settings, model: str = "") -
 
 def unknown_models(subjects: Sequence[Subject], settings: Settings, model: str) -> list[str]:
     """Return what to say of models that the facts do not know: their requests are held to less."""
-    from deepprompt.providers.facts import unknown_model
+    from deepprompt.providers.rules import unknown_model
 
     rules = [limits_of(subject, settings, model).rules for subject in subjects]
     said = dict.fromkeys(unknown_model(one) for one in rules if one is not None and one.model)

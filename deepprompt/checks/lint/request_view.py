@@ -18,7 +18,7 @@ from deepprompt.providers.segments import Segment
 from deepprompt.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from deepprompt.providers.facts import Rules
+    from deepprompt.providers.rules import Rules
 
 ANTHROPICS, OPENAIS, BEDROCKS = "cache_control", "prompt_cache_breakpoint", "cachePoint"
 """What a mark is called."""

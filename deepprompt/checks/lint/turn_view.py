@@ -14,7 +14,7 @@ from deepprompt.providers.segments import Segment
 from deepprompt.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from deepprompt.providers.facts import Rules
+    from deepprompt.providers.rules import Rules
 
 # Among so many of the latest requests is the one looked for that a request goes on from.
 _LATEST = 32

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 
 from deepprompt.checks.lock.lock import Drift, LockedPart, LockedPrompt
 from deepprompt.checks.settings import Settings
-from deepprompt.providers.facts import Rules, bundled_facts
+from deepprompt.providers.facts import bundled_facts
+from deepprompt.providers.rules import Rules
 
 
 @dataclass(frozen=True, slots=True)

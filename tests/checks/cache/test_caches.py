@@ -19,7 +19,8 @@ from deepprompt import blame, build_request
 from deepprompt.checks.cache.simulate import Charge, Simulation, simulate
 from deepprompt.checks.segments import read_request
 from deepprompt.errors import MessageError
-from deepprompt.providers.facts import Rules, bundled_facts, seconds
+from deepprompt.providers.facts import bundled_facts
+from deepprompt.providers.rules import Rules, seconds
 from deepprompt.providers.segments import Segment
 
 Request = list[Segment]
