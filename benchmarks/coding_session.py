@@ -20,6 +20,7 @@ from deepprompt import InstructionFile, ProjectContext, Session, SystemPromptBui
 from deepprompt.checks.segments import read_request
 from deepprompt.prompt import Prompt
 from deepprompt.providers.segments import Segment
+from deepprompt.words import Target
 
 TURNS = 50
 PREFIX_BYTES = 25_000
@@ -127,7 +128,7 @@ def coding_session(
     return found
 
 
-def session_layout(turns: list[Turn], *, to: str, model: str, **options: Any) -> Iterator[Sent]:
+def session_layout(turns: list[Turn], *, to: Target, model: str, **options: Any) -> Iterator[Sent]:
     """Yield the requests as a `Session` makes them; `options` are those of its `request`."""
     session = Session(turns[0].prompt)
     for turn in turns:
@@ -141,7 +142,7 @@ def session_layout(turns: list[Turn], *, to: str, model: str, **options: Any) ->
         session.append(turn.answer)
 
 
-def build_layout(turns: list[Turn], *, to: str, model: str, **options: Any) -> Iterator[Sent]:
+def build_layout(turns: list[Turn], *, to: Target, model: str, **options: Any) -> Iterator[Sent]:
     """Yield the same requests with the project's state in the system prompt, marked as well as they can be."""
     messages: list[Message] = []
     for turn in turns:

@@ -18,6 +18,7 @@ from benchmarks.coding_session import BREAK, PREFIX_BYTES, Message, Turn, build_
 from deepprompt import Session
 from deepprompt.checks.cache.simulate import Simulation, simulate
 from deepprompt.providers.facts import bundled_facts
+from deepprompt.words import Target
 
 LEAST_READ = 0.95
 MOST_TIME = 0.02
@@ -30,12 +31,12 @@ class Case:
 
     name: str
     provider: str
-    to: str
+    to: Target
     model: str
     has_target: bool = False
 
 
-ENGINE = ("litellm", "hosted_vllm/any-model")
+ENGINE: tuple[Target, str] = ("litellm", "hosted_vllm/any-model")
 CASES = (
     Case("Anthropic", "anthropic", "anthropic", "claude-opus-5-5", True),
     Case("OpenAI Chat", "openai", "openai", "gpt-5.6-sol", True),
@@ -46,7 +47,7 @@ CASES = (
     Case("SGLang", "sglang", *ENGINE),
     Case("llama.cpp", "llama.cpp", *ENGINE),
 )
-TIMED = (
+TIMED: tuple[tuple[Target, str], ...] = (
     ("anthropic", "claude-opus-5-5"),
     ("bedrock", "anthropic.claude-opus-5-5"),
     ("deepseek", "deepseek-v4-pro"),
@@ -136,7 +137,7 @@ def library_time(turn: Turn) -> list[str]:
     return missed
 
 
-def time_of_ten_more(turn: Turn, to: str, model: str, runs: int = 3) -> tuple[float, float]:
+def time_of_ten_more(turn: Turn, to: Target, model: str, runs: int = 3) -> tuple[float, float]:
     """Return the median times of ten messages more with their request, and of building all ten thousand."""
     whole = [_seconds(_Growing(turn, to, model).build) for _ in range(runs)]
     growing = _Growing(turn, to, model)
@@ -148,7 +149,7 @@ def time_of_ten_more(turn: Turn, to: str, model: str, runs: int = 3) -> tuple[fl
 class _Growing:
     """A session that grows to ten thousand messages, and then by ten."""
 
-    def __init__(self, turn: Turn, to: str, model: str) -> None:
+    def __init__(self, turn: Turn, to: Target, model: str) -> None:
         self.turn, self.to, self.model = turn, to, model
         self.made = 0
 

@@ -17,6 +17,9 @@ Marks = Literal["", "auto", "own", "none"]
 Caching = Literal["marked", "implicit", "automatic", "none"]
 """How a provider caches: only at marks, at marks and at the newest message, by itself, or not at all."""
 
+Lifetime = Literal["", "5m", "30m", "1h", "12h"]
+"""How long a cache entry can be asked to live, by the bundled facts; "" for the provider's default."""
+
 OnChange = Literal["notice", "wait"]
 """What a session does when a part of its frozen prefix changes."""
 

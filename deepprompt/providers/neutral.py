@@ -13,6 +13,7 @@ from typing import Any
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
 from deepprompt.text.hygiene import scrub
+from deepprompt.words import Lifetime, Marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +149,10 @@ class Options:
 
     max_tokens: int | None = None
     stream: bool = False
-    marks: str = ""
-    prefix_lifetime: str = ""
+    marks: Marks = ""
+    prefix_lifetime: Lifetime = ""
     """How long the cache entries of tools and system prompt live; "" for the provider's default."""
-    lifetime: str = ""
+    lifetime: Lifetime = ""
     """The same for the conversation."""
     cache_key: str = ""
     cached_content: str = ""

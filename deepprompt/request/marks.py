@@ -8,12 +8,14 @@ its `Rules`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
 from deepprompt.providers.draft import Spot
 from deepprompt.providers.neutral import Options
 from deepprompt.providers.rules import Rules
+from deepprompt.words import Marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Mark:
     tokens: int
 
 
-CHOICES = ("", "auto", "own", "none")
+CHOICES: tuple[Marks, ...] = get_args(Marks)
 
 
 def plan_marks(spots: list[Spot], rules: Rules, options: Options, sent: int, notes: list[Note]) -> list[Mark]:

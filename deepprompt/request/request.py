@@ -22,8 +22,9 @@ from deepprompt.providers.rules import Rules, near_model
 from deepprompt.request.conversation import Conversation
 from deepprompt.request.marks import Mark, plan_marks
 from deepprompt.request.outline import not_a_prompt, read_prompt, with_messages
+from deepprompt.words import Lifetime, Marks, Target
 
-WRITERS: dict[str, Callable[[Outline, Draft], dict[str, Any]]] = {
+WRITERS: dict[Target, Callable[[Outline, Draft], dict[str, Any]]] = {
     "anthropic": anthropic.write,
     "bedrock": bedrock.write,
     "deepseek": deepseek.write,
@@ -38,7 +39,7 @@ WRITERS: dict[str, Callable[[Outline, Draft], dict[str, Any]]] = {
 class Request:
     """A provider's request. `body` is the JSON that is sent; `arguments` is what the official SDK's method takes."""
 
-    to: str
+    to: Target
     model: str
     body: dict[str, Any]
     marks: tuple[Mark, ...]
@@ -89,7 +90,7 @@ class RequestBuilder:
         prompt: Prompt | str,
         conversation: Conversation,
         *,
-        to: str,
+        to: Target,
         model: str,
         tools: Iterable[Mapping[str, object]] | None = None,
         facts: Facts | None = None,
@@ -174,14 +175,14 @@ def build_request(
     prompt: Prompt | str | Sequence[Mapping[str, object]],
     messages: Iterable[Mapping[str, object]] = (),
     *,
-    to: str,
+    to: Target,
     model: str,
     tools: Iterable[Mapping[str, object]] | None = None,
     max_tokens: int | None = None,
     stream: bool = False,
-    marks: str = "",
-    prefix_lifetime: str = "",
-    lifetime: str = "",
+    marks: Marks = "",
+    prefix_lifetime: Lifetime = "",
+    lifetime: Lifetime = "",
     sent: int | None = None,
     cache_key: str = "",
     cached_content: str = "",
@@ -224,7 +225,7 @@ def build_cached_content(
 def _builder(
     prompt: Prompt | str | Sequence[Mapping[str, object]],
     messages: Iterable[Mapping[str, object]],
-    to: str,
+    to: Target,
     model: str,
     tools: Iterable[Mapping[str, object]] | None,
     facts: Facts | None,
@@ -245,7 +246,7 @@ def _builder(
     return builder
 
 
-def _finished(to: str, body: dict[str, Any], draft: Draft, marks: list[Mark], minimum: int = 0) -> Request:
+def _finished(to: Target, body: dict[str, Any], draft: Draft, marks: list[Mark], minimum: int = 0) -> Request:
     """Return a written body as a request, with notes on the model and on what is too small to be cached."""
     rules, notes = draft.rules, draft.notes
     if not rules.known:
@@ -282,7 +283,7 @@ def _note_unused(options: Options, body: dict[str, Any], draft: Draft) -> None:
         draft.notes.append(Note("kept", "stream", detail))
 
 
-def _rules_of(to: str, model: str, facts: Facts | None) -> Rules:
+def _rules_of(to: Target, model: str, facts: Facts | None) -> Rules:
     """Return what holds for a model of a target, by somebody's own facts or by the bundled ones."""
     facts = bundled_facts() if facts is None else facts
     if not isinstance(facts, Facts):
@@ -295,7 +296,7 @@ def _rules_of(to: str, model: str, facts: Facts | None) -> Rules:
     return facts.rules(facts.behind(to, model), model)
 
 
-def _checked(options: Options, to: str) -> Options:
+def _checked(options: Options, to: Target) -> Options:
     """Return options that a provider can be asked for; the planner checks those about marks."""
     limit, name = options.max_tokens, options.cached_content
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):

@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 from deepprompt.catalog import bundled
 from deepprompt.errors import SessionError
 from deepprompt.prompt import Pace, Part, Prompt
 from deepprompt.text.hygiene import escape_tags, is_blank, one_line, scrub
 from deepprompt.tools import canonical_tools, tool_name
+from deepprompt.words import ChangeKind, OnChange
 
-ON_CHANGE = ("notice", "wait")
+ON_CHANGE: tuple[OnChange, ...] = get_args(OnChange)
 
 _FAMILY, _VERSION = "session", "1.0.0"
 _TAGS = ("context", "notice")
 
 # What has become of a tool; one whose definition is not that of the prefix has its definition instead.
 _LISTED, _UNLISTED, _GONE = "listed", "unlisted", "gone"
-_TOOL_KINDS = {_LISTED: "added", _UNLISTED: "added", _GONE: "removed"}
+_TOOL_KINDS: dict[str, ChangeKind] = {_LISTED: "added", _UNLISTED: "added", _GONE: "removed"}
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """One thing that moved since the session's prefix was frozen, or since the model was last told."""
 
-    kind: str
-    """`added`, `replaced` or `removed`."""
+    kind: ChangeKind
     source: str
     """The part or the tool."""
     text: str = ""
@@ -53,7 +53,7 @@ class _News:
 class Notices:
     """What the model is told of changes. `on_change` is `notice`, or `wait` for what is in the prefix."""
 
-    def __init__(self, on_change: str) -> None:
+    def __init__(self, on_change: OnChange) -> None:
         if on_change not in ON_CHANGE:
             raise SessionError(f"on_change is one of {', '.join(map(repr, ON_CHANGE))}, not {on_change!r}")
         self.on_change = on_change
@@ -179,17 +179,17 @@ def _definitions(tools: Iterable[Mapping[str, object]]) -> dict[str, str]:
     return {scrub(tool_name(tool), "name", []): canonical_tools([tool]) for tool in tools}
 
 
-def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str]]:
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, ChangeKind]]:
     """Return the names whose texts differ, each with the kind of change."""
     names = [*after, *[name for name in before if name not in after]]
     return [(name, _kind(before.get(name), after.get(name))) for name in names if before.get(name) != after.get(name)]
 
 
-def _kind(before: str | None, after: str | None) -> str:
+def _kind(before: str | None, after: str | None) -> ChangeKind:
     return "added" if before is None else "removed" if after is None else "replaced"
 
 
-def _notice(kind: str, source: str, wording: str, text: str = "") -> str:
+def _notice(kind: ChangeKind, source: str, wording: str, text: str = "") -> str:
     said = "\n\n".join([_wording(wording), *([escape_tags(text, _TAGS, source, [])] if text else [])])
     return f'<notice kind="{kind}" source="{_attribute(source)}">\n{said}\n</notice>'
 

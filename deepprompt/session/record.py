@@ -1,29 +1,70 @@
-"""What was recorded of a request: what its answer said it cost, and what became of the cache. A session keeps these.
+"""What a response says about the cache: its record in a session, and the verdict on a miss.
 
-They are kept without the texts: how many messages a request had says which of a session's it was.
+A verdict names the cause of a miss: the provider's own word comes first, then the two requests are compared. Only if
+the earlier request is the start of the later one, and time and size allowed a hit, is the provider the cause.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deepprompt.checks.blame.blame import Blame, blame
+from deepprompt.providers.rules import Rules, seconds
 from deepprompt.providers.usage import Usage
+from deepprompt.request.request import Request
+from deepprompt.words import Target, VerdictKind
+
+# A count by estimate and one by a tokenizer differ; a share of the input differs less.
+_ENOUGH = 0.85
+
+_HIT = "cache_hit"
+
+_OURS = {
+    "model_changed": "the model or its speed changed",
+    "system_changed": "the system prompt changed",
+    "tools_changed": "the tools changed",
+    "messages_changed": "an earlier message changed",
+    "prompt_cache_key_changed": "the prompt_cache_key changed",
+    "text_format_changed": "the format of the answer changed",
+    "reasoning_effort_changed": "the reasoning effort changed",
+    "verbosity_changed": "the verbosity changed",
+    "context_compacted": "the context was compacted",
+    "input_changed": "the input changed",
+    "service_tier_changed": "the service tier changed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of the cache in one request, and whose doing that was."""
+
+    kind: VerdictKind
+    detail: str
+    expected: float
+    """Which part of the input could have been read, by estimate."""
+    read: float
+    """Which part of it was read."""
+    blame: Blame | None = None
+    """Where the two requests part, if that is the reason."""
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.detail} ({self.read:.0%} of the input read, {self.expected:.0%} expected)"
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """One answered request of a session."""
 
-    to: str
+    to: Target
     model: str
     messages: int
     """How many messages it had."""
     estimated: int
     """Its input tokens, by estimate."""
     usage: Usage
-    kind: str
-    """The kind of the verdict: `hit`, `cold start`, `expired`, `below minimum`, `ours`, `provider` or `unknown`."""
+    kind: VerdictKind
     detail: str
     at: float | None = None
     """When it was started, in seconds, where that was said."""
@@ -45,3 +86,89 @@ def read_recorded(row: Any) -> Recorded:
     if at is not None and (isinstance(at, bool) or not isinstance(at, int | float)):
         raise TypeError("an answer is recorded with a time in seconds")
     return Recorded(to, model, messages, estimated, Usage(*counts), kind, detail, at)
+
+
+def judge(
+    previous: Request | None,
+    current: Request,
+    usage: Usage,
+    *,
+    elapsed: float | None = None,
+    said: object = None,
+) -> Verdict:
+    """Return what became of the cache. `elapsed` is seconds between the starts of the two; `said` the whole answer."""
+    read = usage.cached_read / usage.input if usage.input else 0.0
+    same = previous is not None and (previous.to, previous.model) == (current.to, current.model)
+    left = _left(previous) if previous is not None and same else 0
+    expected = min(1.0, left / current.tokens) if current.tokens else 0.0
+    told = _told(said)
+    # What is read is made of whole units; where these are large, one more or less is nobody's doing.
+    counted = usage.cached_read + _unit(current.rules) - 1
+    if read and (counted >= _ENOUGH * expected * usage.input or told == _HIT):
+        detail = "what was sent before" if expected else "what another request had left there"
+        return Verdict("hit", f"{detail} was read from the cache", expected, read)
+    cause = blame(previous.body, current.body) if previous is not None and same else None
+    kind, detail = _miss(previous, current, cause, told, elapsed)
+    return Verdict(kind, detail, expected, read, cause)
+
+
+def _miss(
+    previous: Request | None, current: Request, cause: Blame | None, told: str, elapsed: float | None
+) -> tuple[VerdictKind, str]:
+    """Return the kind of a miss, and what is to be said of it."""
+    if told in _OURS:
+        return "ours", f"the provider says: {_OURS[told]}"
+    if previous is None:
+        return "cold start", "nothing was sent before"
+    if (previous.to, previous.model) != (current.to, current.model):
+        return "ours", f"another model or provider: {current.to}, {current.model}"
+    if cause:
+        return "ours", f"{cause.why}: {cause.source or cause.place}"
+    rules = current.rules
+    if rules.caching == "none":
+        detail = f"{rules.provider} caches nothing of {rules.model} (facts of {rules.as_of})"
+        return "provider" if rules.known else "unknown", detail
+    if rules.caching == "marked" and not previous.marks:
+        return "ours", "the earlier request asked for nothing to be cached"
+    if not _left(previous):
+        return "below minimum", f"fewer than {_least(rules):,} tokens are not cached (facts of {rules.as_of})"
+    lifetime = previous.marks[-1].lifetime if previous.marks else rules.lives or (*rules.lifetimes, "")[0]
+    if elapsed is not None and elapsed > seconds(lifetime):
+        return "expired", f"{elapsed:,.0f} s after the last request; an entry lives {lifetime}"
+    if told:
+        return "unknown", f"the requests are in order, and the provider says: {told.replace('_', ' ')}"
+    if elapsed is None and lifetime:
+        return "unknown", f"the requests are in order; an entry lives {lifetime}: say when they began, record(..., at=)"
+    return "provider", "the earlier request begins this one, in time and large enough: the provider did not read it"
+
+
+def _left(previous: Request) -> int:
+    """Return how many tokens of a request can be read from the cache, by estimate."""
+    rules = previous.rules
+    left = previous.tokens
+    if rules.caching in ("marked", "none"):
+        left = previous.marks[-1].tokens if previous.marks else 0
+    return left // _unit(rules) * _unit(rules) if left >= _least(rules) else 0
+
+
+def _unit(rules: Rules) -> int:
+    return max(rules.granularity, rules.reported)
+
+
+def _least(rules: Rules) -> int:
+    return max(rules.minimum, _unit(rules))
+
+
+def _told(said: object) -> str:
+    """Return what the provider says became of the cache, "" where it says nothing."""
+    for answer in (said, _at(said, "message"), _at(said, "response")):  # an event of a stream has it inside
+        found = _at(_at(_at(answer, "diagnostics"), "cache_miss_reason"), "type")
+        compared = _at(answer, "prompt_cache_diagnostics")
+        for word in (found, _at(compared, "reason"), _at(compared, "type")):
+            if isinstance(word, str):
+                return word
+    return ""
+
+
+def _at(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)

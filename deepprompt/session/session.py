@@ -24,13 +24,13 @@ from deepprompt.request.outline import not_a_prompt
 from deepprompt.request.request import Request, RequestBuilder
 from deepprompt.session.messages import has_results, plain_json, plain_message
 from deepprompt.session.notices import Change, Notices
-from deepprompt.session.record import Recorded, read_recorded
+from deepprompt.session.record import Recorded, Verdict, judge, read_recorded
 from deepprompt.session.saved import FORMAT, read_saved, write_saved
-from deepprompt.session.verdict import Verdict, judge
 from deepprompt.text.compare import shared_start
 from deepprompt.text.hygiene import is_blank, scrub
 from deepprompt.tokens import estimate_tokens
 from deepprompt.tools import Fingerprint, canonical_tools, fingerprint
+from deepprompt.words import Lifetime, Marks, OnChange, Target
 
 _TEXT = "argument:prompt"  # the origin of a prompt that is a plain text
 
@@ -67,7 +67,7 @@ class Session:
     prompt, is told whenever it moves. A prompt may be a plain text, which has no tools and no boundary.
     """
 
-    def __init__(self, prompt: Prompt | str, *, on_change: str = "notice") -> None:
+    def __init__(self, prompt: Prompt | str, *, on_change: OnChange = "notice") -> None:
         self._notices = Notices(on_change)
         self._messages: list[Mapping[str, object]] = []
         self._conversation = Conversation()
@@ -87,11 +87,11 @@ class Session:
         changes = self._notices.freeze(prompt)
         self.prefix = prefix
         self.epoch += 1
-        self._lines: dict[tuple[str, str], _Line] = {}
+        self._lines: dict[tuple[Target, str], _Line] = {}
         return changes
 
     @property
-    def on_change(self) -> str:
+    def on_change(self) -> OnChange:
         """What becomes of a part or tool that moves: `notice` or `wait`."""
         return self._notices.on_change
 
@@ -167,13 +167,13 @@ class Session:
     def request(
         self,
         *,
-        to: str,
+        to: Target,
         model: str,
         max_tokens: int | None = None,
         stream: bool = False,
-        marks: str = "auto",
-        prefix_lifetime: str = "",
-        lifetime: str = "",
+        marks: Marks = "auto",
+        prefix_lifetime: Lifetime = "",
+        lifetime: Lifetime = "",
         cache_key: str = "",
         facts: Facts | None = None,
     ) -> Request:
@@ -201,7 +201,7 @@ class Session:
         self._lines[to, model] = line  # the last of them is the latest
         return request
 
-    def _notes_on_first(self, to: str, model: str) -> tuple[Note, ...]:
+    def _notes_on_first(self, to: Target, model: str) -> tuple[Note, ...]:
         """Say that a model was sent nothing yet, where another was."""
         if not self._lines:
             return ()

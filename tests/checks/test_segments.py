@@ -21,6 +21,7 @@ from deepprompt import DeepPromptError, Pace, Part, Prompt, Session, build_cache
 from deepprompt.errors import MessageError
 from deepprompt.providers import TARGETS
 from deepprompt.providers.segments import Segment
+from deepprompt.words import Target
 from tests.support.conversations import Kinds, scenes
 from tests.support.planted import MODELS, SEEN, TALK, body, built, said
 
@@ -97,7 +98,7 @@ READ["openai"] = [("model", "setting", "", "gpt-5.6-sol"), *READ["deepseek"][1:]
 READ["litellm"] = [("model", "setting", "", "anthropic/claude-opus-5-5"), *READ["deepseek"][1:]]
 
 
-def short(to: str) -> dict[str, Any]:
+def short(to: Target) -> dict[str, Any]:
     """Return a short request."""
     return build_request("Be brief.", SHORT, to=to, model=MODELS[to], tools=[TOOL]).body
 
@@ -119,7 +120,7 @@ def only(value: Any) -> Segment:
 
 
 @pytest.mark.parametrize("to", TARGETS)
-def test_what_a_provider_is_sent(to: str) -> None:
+def test_what_a_provider_is_sent(to: Target) -> None:
     """Tools come first, then the system prompt, then the messages, each block with its place and its text."""
     segments = told(read_request(json.loads(json.dumps(short(to)))))
     if to == "gemini":
@@ -131,7 +132,7 @@ def test_what_a_provider_is_sent(to: str) -> None:
 
 
 @pytest.mark.parametrize("to", TARGETS)
-def test_a_request_as_the_command_prints_it(to: str, tmp_path: Path) -> None:
+def test_a_request_as_the_command_prints_it(to: Target, tmp_path: Path) -> None:
     """The report of `build --to` has the body inside, and the model where the body has none."""
     arguments = ["build", "--to", to, "--model", MODELS[to], "--message", "Hi.", "--custom-file", "system.md", "--json"]
     (tmp_path / "system.md").write_text("Be brief.")
@@ -433,7 +434,7 @@ class TestMarks:
     """Marks are told, and no part of any text."""
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_marks_change_no_text(self, to: str) -> None:
+    def test_marks_change_no_text(self, to: Target) -> None:
         """The same request with and without marks has the same segments but for them."""
         marked = build_request("Be brief.", TALK, to=to, model=MODELS[to], tools=[TOOL], marks="auto").body
         plain = build_request("Be brief.", TALK, to=to, model=MODELS[to], tools=[TOOL], marks="none").body
@@ -547,7 +548,7 @@ def test_other_containers() -> None:
 @pytest.mark.parametrize("to", TARGETS)
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
-def test_nothing_that_is_sent_is_left_out(to: str, data: st.DataObject) -> None:
+def test_nothing_that_is_sent_is_left_out(to: Target, data: st.DataObject) -> None:
     """Every text of a request stands in the segments, and in the order of the request."""
     scene = data.draw(scenes(Kinds("none", result_images=False)))
     request = build_request(scene.prompt, scene.messages(), to=to, model=MODELS[to], tools=scene.tools, marks="none")
@@ -616,7 +617,7 @@ class TestFields:
     """What a place and a text say is there as fields too."""
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_a_tool_has_its_name_and_its_number(self, to: str) -> None:
+    def test_a_tool_has_its_name_and_its_number(self, to: Target) -> None:
         """Whichever provider's shape it has, a tool's segment says its name."""
         other = {**TOOL, "name": "Write"}
         body = build_request("Be brief.", SHORT, to=to, model=MODELS[to], tools=[TOOL, other]).body
@@ -625,7 +626,7 @@ class TestFields:
         assert [tool.place for tool in tools] == [f"{tool.owner} {tool.tool}" for tool in tools]
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_a_block_has_its_message_and_its_number(self, to: str) -> None:
+    def test_a_block_has_its_message_and_its_number(self, to: Target) -> None:
         """Every block of a message says which one it belongs to; nothing else has a number but a tool."""
         body = short(to)
         key = next(key for key in ("messages", "input", "contents") if key in body)

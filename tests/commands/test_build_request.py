@@ -26,6 +26,7 @@ from deepprompt import (
 from deepprompt.cli import main
 from deepprompt.providers import TARGETS
 from deepprompt.providers.facts import load_facts
+from deepprompt.words import Lifetime, Target
 from tests.support.layout import lay_out
 
 CaptureBytes = pytest.CaptureFixture[bytes]
@@ -226,22 +227,23 @@ class TestBody:
     """What is printed is the body that `build_request` builds for the same prompt."""
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_message(self, to: str, capsysbinary: CaptureBytes) -> None:
+    def test_message(self, to: Target, capsysbinary: CaptureBytes) -> None:
         """A message of the command line is the user's."""
         expected = build_request(custom(), [user("Hé")], to=to, model=MODELS[to])
         assert built(capsysbinary, *CUSTOM, "--to", to, "--model", MODELS[to], "--message", "Hé") == expected.body
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_conversation(self, to: str, capsysbinary: CaptureBytes) -> None:
+    def test_conversation(self, to: Target, capsysbinary: CaptureBytes) -> None:
         """Messages and tools of a file come before the message of the command line."""
         expected = build_request(custom(TOOLS), [*TALK, user("Why?")], to=to, model=MODELS[to])
         options = ("--to", to, "--model", MODELS[to], "--messages", "tools.json", "--message", "Why?")
         assert built(capsysbinary, *CUSTOM, *options) == expected.body
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_options(self, to: str, capsysbinary: CaptureBytes) -> None:
+    def test_options(self, to: Target, capsysbinary: CaptureBytes) -> None:
         """Limit, stream and lifetimes go into the request as the provider has them."""
-        lifetime = {"anthropic": "1h", "bedrock": "1h", "litellm": "1h", "openai-responses": "12h"}.get(to, "30m")
+        lifetime: Lifetime = "1h" if to in ("anthropic", "bedrock", "litellm") else "30m"
+        lifetime = "12h" if to == "openai-responses" else lifetime
         keyed = to in ("openai", "openai-responses", "litellm")
         expected = build_request(
             custom(), [user("Hi")], to=to, model=MODELS[to], max_tokens=77, stream=True, prefix_lifetime=lifetime,

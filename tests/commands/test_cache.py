@@ -20,6 +20,7 @@ from deepprompt.checks.segments import read_request
 from deepprompt.cli import main
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.request.request import build_request
+from deepprompt.words import Target
 
 CaptureBytes = pytest.CaptureFixture[bytes]
 
@@ -422,7 +423,7 @@ class TestConversation:
         assert found["assumed"][1] == f"a request is what stands before an answer{marks if takes_marks else ''}"
 
     @pytest.mark.parametrize("provider", ["anthropic", "bedrock", "litellm", "openai", "openai-responses"])
-    def test_marks(self, provider: str, capsysbinary: CaptureBytes) -> None:
+    def test_marks(self, provider: Target, capsysbinary: CaptureBytes) -> None:
         """Where a provider takes marks, the requests are those that `build_request` makes."""
         model = MODELS[provider]
         save("talk.json", {"messages": TALK, "tools": TOOLS, "system": SYSTEM})

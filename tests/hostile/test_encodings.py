@@ -52,6 +52,7 @@ from deepprompt import (
 from deepprompt.errors import EncodingError
 from deepprompt.prompt import Pace, Part
 from deepprompt.systems.agents import reminder_names
+from deepprompt.words import Target
 from tests.support.hostile.doors import gathered, reported, run
 from tests.support.hostile.properties import TARGETS, assert_neutral, boundaries
 from tests.support.layout import lay_out
@@ -344,7 +345,7 @@ MESSAGES: dict[str, Callable[[str], list[dict[str, Any]]]] = {
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("make", MESSAGES.values(), ids=MESSAGES)
-def test_e09_lone_surrogate_in_a_request(make: Callable[[str], list[dict[str, Any]]], to: str) -> None:
+def test_e09_lone_surrogate_in_a_request(make: Callable[[str], list[dict[str, Any]]], to: Target) -> None:
     """A request that is built can be sent; one that cannot be is refused in words that can be printed."""
     for text in LONE:
         tools = [{"name": "f", "description": text, "input_schema": {"type": "object", "title": text}}]

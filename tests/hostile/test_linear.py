@@ -43,6 +43,7 @@ from deepprompt.text.hygiene import (
     unify_line_ends,
 )
 from deepprompt.text.secrets import redact
+from deepprompt.words import Target
 from tests.support.growth import TRIES, in_proportion, processor_time
 from tests.support.hostile.properties import TARGETS
 from tests.support.layout import lay_out
@@ -339,7 +340,7 @@ def test_conversations_are_read_in_proportion(make: Callable[[int], list[dict[st
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("name", ["turns", "calls-at-once"])
-def test_requests_are_written_in_proportion(to: str, name: str) -> None:
+def test_requests_are_written_in_proportion(to: Target, name: str) -> None:
     """So does writing them for a provider and planning the marks."""
 
     def run(size: int) -> Callable[[], object]:

@@ -29,6 +29,7 @@ from deepprompt import (
     simulate,
 )
 from deepprompt.providers.facts import bundled_facts
+from deepprompt.words import Target
 from tests.support.pages import read_blocks
 from tests.support.paths import ROOT
 from tests.support.recorder import recorder, sdk
@@ -228,7 +229,11 @@ class TestTheCount:
 
     def test_models_and_providers_share_nothing(self) -> None:
         """The same text reads nothing from the cache of another model or provider."""
-        sent = [("anthropic", "claude-opus-5-5"), ("anthropic", "claude-sonnet-5-5"), ("deepseek", "deepseek-v4-pro")]
+        sent: list[tuple[Target, str]] = [
+            ("anthropic", "claude-opus-5-5"),
+            ("anthropic", "claude-sonnet-5-5"),
+            ("deepseek", "deepseek-v4-pro"),
+        ]
         with StandIn([Answer("Done.")] * 4) as server:
             read = []
             for provider, model in (*sent, sent[0]):
@@ -244,7 +249,7 @@ class TestABrokenPrefix:
     """Loops that are not like the examples, against the same stand-in."""
 
     @pytest.mark.parametrize("provider", MODELS)
-    def test_a_clock_in_the_system_prompt(self, provider: str) -> None:
+    def test_a_clock_in_the_system_prompt(self, provider: Target) -> None:
         """With a clock before the rules next to nothing is read, with one behind them the rules are; blame names it."""
         read = {}
         for first in (True, False):

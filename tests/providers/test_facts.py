@@ -21,6 +21,7 @@ from deepprompt import Pace, Part, Prompt, build_request, bundled
 from deepprompt.errors import AssetError
 from deepprompt.providers.facts import Facts, bundled_facts, load_facts
 from deepprompt.providers.rules import own_name
+from deepprompt.words import Target
 
 AS_OF = "2026-11-15"
 
@@ -694,7 +695,7 @@ class TestDate:
 
     @pytest.mark.parametrize("to", deepprompt.providers.TARGETS)
     @pytest.mark.parametrize(("own", "date"), [("", AS_OF), ("2027-01-10", "2027-01-10")])
-    def test_explain(self, own: str, date: str, to: str, write: Write) -> None:
+    def test_explain(self, own: str, date: str, to: Target, write: Write) -> None:
         """An explanation says of which date the facts are that it goes by."""
         facts = load_facts(write({"as_of": own, "providers": {}})) if own else None
         request = build_request(self.PROMPT, [{"role": "user", "content": "Hi"}], to=to, model="x", facts=facts)

@@ -32,6 +32,7 @@ import pytest
 from deepprompt.prompt import Prompt
 from deepprompt.providers.usage import read_usage
 from deepprompt.request.request import Request, build_request
+from deepprompt.words import Lifetime, Target
 from tests.support.answers import (
     ANSWER,
     DOCUMENT,
@@ -86,7 +87,7 @@ class Route:
     """What arrives of the marks of the rich conversation, by place."""
     tools: bool = True
     image: bool = True
-    lifetime: str = ""
+    lifetime: Lifetime = ""
 
     def request(self, *, stream: bool = False) -> Request:
         """The request for everything that a conversation has, or without tools for all but the calls."""
@@ -418,7 +419,7 @@ def test_reasoning_that_litellm_returned_goes_back_signed(litellm: Any, server: 
 
 
 @pytest.mark.parametrize("to", ["litellm", "gemini"])
-def test_a_signature_that_litellm_returned_goes_back(to: str, litellm: Any, server: Recorder) -> None:
+def test_a_signature_that_litellm_returned_goes_back(to: Target, litellm: Any, server: Recorder) -> None:
     """Gemini's signature of a call comes back with the call, through LiteLLM and in a request of our own."""
     route = ROUTES["gemini"]
     signature = SIGNATURE * 20  # as long as real ones: an id that LiteLLM puts it into is too long to be kept

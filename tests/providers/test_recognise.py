@@ -9,6 +9,7 @@ import pytest
 from deepprompt import read_request
 from deepprompt.providers import TARGETS
 from deepprompt.providers.recognise import body_in, model_of, provider_of, provider_of_model
+from deepprompt.words import Target
 from tests.support.harbour import CONVERSATION, PROMPT, WITHOUT_IMAGE, build
 
 MARK: dict[str, Any] = {"cache_control": {"type": "ephemeral"}}
@@ -56,7 +57,7 @@ def test_whose_request_it_is(provider: str, body: Any) -> None:
 
 
 @pytest.mark.parametrize("to", TARGETS)
-def test_our_own_requests_are_known(to: str) -> None:
+def test_our_own_requests_are_known(to: Target) -> None:
     """Each body that we write looks like the provider's that it is for, with tools and without."""
     assert provider_of(build(to, *(WITHOUT_IMAGE if to == "deepseek" else CONVERSATION), prompt=PROMPT).body) == to
     assert provider_of(build(to, {"role": "user", "content": "Go."}).body) == to

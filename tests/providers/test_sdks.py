@@ -18,6 +18,7 @@ import pytest
 
 from deepprompt.providers.usage import read_usage
 from deepprompt.request.request import Request, build_cached_content, build_request
+from deepprompt.words import Lifetime, Target
 from tests.support.answers import (
     ANSWER,
     DOCUMENT,
@@ -170,7 +171,7 @@ def as_it_is(body: Any) -> Any:
 class Way:
     """The way of a request to a provider."""
 
-    to: str
+    to: Target
     model: str
     path: str
     send: Callable[[str, dict[str, Any]], Any]
@@ -181,7 +182,7 @@ class Way:
     change: tuple[str, str]
     """Something in the JSON of the body that matters, and something else."""
     misspell: tuple[str, str]
-    lifetime: str = ""
+    lifetime: Lifetime = ""
     image: bool = True
     escapes: bool = False
     writes: Callable[[Any], Any] = as_it_is

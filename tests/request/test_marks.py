@@ -23,6 +23,7 @@ from deepprompt.errors import MessageError
 from deepprompt.providers import TARGETS
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.request.marks import CHOICES, Mark
+from deepprompt.words import Target
 from tests.support.conversations import Message, Scene, long_scenes, scenes
 from tests.support.models import DATA, MODELS, rest, said
 from tests.support.paths import ROOT
@@ -32,7 +33,7 @@ MANY = settings(deadline=None, max_examples=14)
 
 
 # Whose entries are found by looking back from a mark: the positions, and whether a run of tool blocks is one.
-LOOKBACKS = {
+LOOKBACKS: dict[str, tuple[Target, str, int, bool]] = {
     "claude": ("anthropic", "claude-opus-5-5", 20, True),
     "claude on bedrock": ("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", 20, False),
     "nova": ("bedrock", "amazon.nova-pro-v1:0", 1, False),
@@ -43,7 +44,7 @@ LOOKBACKS = {
 class Case:
     """A scene, and how its requests are built."""
 
-    to: str
+    to: Target
     model: str
     scene: Scene
     options: dict[str, Any]
@@ -58,7 +59,7 @@ class Case:
 
 
 @st.composite
-def cases(draw: st.DrawFn, to: str) -> Case:
+def cases(draw: st.DrawFn, to: Target) -> Case:
     """Anything that a target may be asked for."""
     model = draw(st.sampled_from(MODELS[to]))
     options = {
@@ -77,7 +78,7 @@ def test_every_target_is_here() -> None:
 @pytest.mark.parametrize("to", TARGETS)
 @MANY
 @given(data=st.data())
-def test_no_rule_of_a_provider_is_broken(to: str, data: st.DataObject) -> None:
+def test_no_rule_of_a_provider_is_broken(to: Target, data: st.DataObject) -> None:
     """Whatever is said, and whatever is asked for, the provider takes the request; after each turn."""
     case = data.draw(cases(to))
     for turns in range(1, len(case.scene.turns) + 1):
@@ -87,7 +88,7 @@ def test_no_rule_of_a_provider_is_broken(to: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("to", TARGETS)
 @MANY
 @given(data=st.data())
-def test_a_turn_more_changes_nothing_that_was_sent(to: str, data: st.DataObject) -> None:
+def test_a_turn_more_changes_nothing_that_was_sent(to: Target, data: st.DataObject) -> None:
     """All that was sent before stands first, byte for byte, but for the marks."""
     case = data.draw(cases(to))
     bodies = [unmarked(case.request(turns).body) for turns in range(1, len(case.scene.turns) + 1)]
@@ -111,7 +112,7 @@ def test_no_rule_is_broken_beside_cached_content(case: Case) -> None:
 @pytest.mark.parametrize("to", TARGETS)
 @MANY
 @given(data=st.data())
-def test_marks_stand_where_they_are_said_to(to: str, data: st.DataObject) -> None:
+def test_marks_stand_where_they_are_said_to(to: Target, data: st.DataObject) -> None:
     """Every mark of the body is in the plan, with its place, its lifetime and a reason, and no other is."""
     request = data.draw(cases(to)).request()
     default = next(iter(request.rules.lifetimes), "")
@@ -126,7 +127,7 @@ def test_marks_stand_where_they_are_said_to(to: str, data: st.DataObject) -> Non
 @pytest.mark.parametrize("to", TARGETS)
 @settings(MANY, max_examples=8)
 @given(data=st.data())
-def test_what_is_given_stays_as_it_was(to: str, data: st.DataObject) -> None:
+def test_what_is_given_stays_as_it_was(to: Target, data: st.DataObject) -> None:
     """The caller's messages and tools are only read, and nothing in the body is theirs."""
     case = data.draw(cases(to))
     given_before = copy.deepcopy(case.scene)
@@ -147,7 +148,7 @@ def ruin(value: Any) -> None:
 @pytest.mark.parametrize("to", TARGETS)
 @settings(MANY, max_examples=8)
 @given(data=st.data())
-def test_the_order_of_tools_does_not_matter(to: str, data: st.DataObject) -> None:
+def test_the_order_of_tools_does_not_matter(to: Target, data: st.DataObject) -> None:
     """Tools stand in one order, however they were given."""
     case = data.draw(cases(to))
     defined = case.scene.tools or []
@@ -532,7 +533,8 @@ def test_an_unknown_model() -> None:
     assert request.rules.minimum == max(
         bundled_facts().rules("anthropic", model).minimum for model in ("claude-opus-5-5", "claude-haiku-4-5")
     )
-    for to, model in (("openai", "gpt-next"), ("bedrock", "meta.llama4-scout-17b-instruct-v1:0")):
+    others: dict[Target, str] = {"openai": "gpt-next", "bedrock": "meta.llama4-scout-17b-instruct-v1:0"}
+    for to, model in others.items():
         assert plan(build_request(RULES, [user("Hi")], to=to, model=model)) == []
 
 
@@ -563,7 +565,7 @@ def test_a_lifetime_where_there_are_none() -> None:
 def test_choices() -> None:
     """What is none of the choices is refused, with them."""
     with pytest.raises(MessageError) as refused:
-        build_request(RULES, [user("Hi")], marks="all", **OPUS)
+        build_request(RULES, [user("Hi")], marks="all", **OPUS)  # type: ignore[arg-type]
     assert str(refused.value) == "marks is one of '', 'auto', 'own', 'none', not 'all'"
 
 
@@ -586,7 +588,7 @@ UNMARKED = {
 
 
 @pytest.mark.parametrize(("to", "model", "place", "provider"), UNMARKED.values(), ids=UNMARKED)
-def test_a_provider_without_marks(to: str, model: str, place: str, provider: str) -> None:
+def test_a_provider_without_marks(to: Target, model: str, place: str, provider: str) -> None:
     """Own marks are left out, and a note says so."""
     messages: list[Message] = [{"role": "system", "content": RULES, **MARK}, user("Hi", **MARK)]
     request = build_request(messages, to=to, model=model)

@@ -32,6 +32,7 @@ from deepprompt import (
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.providers import TARGETS
 from deepprompt.providers.facts import bundled_facts
+from deepprompt.words import Target
 from tests.support.harbour import (
     CALLS,
     CONVERSATION,
@@ -88,7 +89,7 @@ def written(value: Any) -> bytes:
 
 
 @pytest.mark.parametrize("to", TARGETS)
-def test_conversation(to: str, prompt_file: SnapshotAssertion) -> None:
+def test_conversation(to: Target, prompt_file: SnapshotAssertion) -> None:
     """One conversation as each provider is sent it; DeepSeek takes no images."""
     messages = WITHOUT_IMAGE if to == "deepseek" else CONVERSATION
     assert written(build(to, *messages, prompt=PROMPT, cache_key="tenant-42").body) == prompt_file
@@ -113,7 +114,7 @@ def test_gemini_after_cached_content(prompt_file: SnapshotAssertion) -> None:
 
 
 @pytest.mark.parametrize("to", ["anthropic", "openai"])
-def test_tiers(to: str, prompt_file: SnapshotAssertion) -> None:
+def test_tiers(to: Target, prompt_file: SnapshotAssertion) -> None:
     """A tiered array, whose breakpoints are marks of the caller."""
     tiers = {
         "L0": Tier(symbols={"fram.py": "fram.py:\n  class Fram"}),
@@ -125,7 +126,7 @@ def test_tiers(to: str, prompt_file: SnapshotAssertion) -> None:
 
 
 @pytest.mark.parametrize("to", ["anthropic", "openai"])
-def test_explain(to: str, prompt_file: SnapshotAssertion) -> None:
+def test_explain(to: Target, prompt_file: SnapshotAssertion) -> None:
     """Where the marks stand and why."""
     assert build(to, *CONVERSATION, prompt=PROMPT).explain().encode() == prompt_file
 
@@ -134,7 +135,7 @@ class TestRequest:
     """What a request says about itself."""
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_fields(self, to: str) -> None:
+    def test_fields(self, to: Target) -> None:
         """It names its target, its model and the rules that it was built by."""
         request = build(to, GO)
         assert (request.to, request.model) == (to, MODELS[to])
@@ -142,14 +143,14 @@ class TestRequest:
         assert f"{to}, {MODELS[to]}: about {request.tokens:,} input tokens\n" in request.explain()
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_facts(self, to: str) -> None:
+    def test_facts(self, to: Target) -> None:
         """Unless others are given, the newest facts that the package has are the rules."""
         request = build_request("", [GO], to=to, model=MODELS[to])
         rules = bundled_facts().rules(OWNERS[to], MODELS[to])
         assert request.rules == (replace(rules, system_messages=False) if to == "litellm" else rules)
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_only_read(self, to: str) -> None:
+    def test_only_read(self, to: Target) -> None:
         """Neither the caller's messages and tools nor the prompt change, and the body holds none of their values."""
         messages, tools = copy.deepcopy(WITHOUT_IMAGE), copy.deepcopy([LOOK, LIST])
         request = build(to, *messages, tools=tools)
@@ -160,7 +161,7 @@ class TestRequest:
         assert json.dumps(build(to, *messages, tools=tools).body) == first
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_any_mappings(self, to: str) -> None:
+    def test_any_mappings(self, to: Target) -> None:
         """An iterator of messages and any kind of mapping make the same body."""
         messages = (MappingProxyType(message) for message in WITHOUT_IMAGE)
         tools = (MappingProxyType(tool) for tool in (LIST, LOOK))
@@ -168,7 +169,7 @@ class TestRequest:
         assert request.body == build(to, *WITHOUT_IMAGE, prompt=PROMPT).body
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_encodes(self, to: str) -> None:
+    def test_encodes(self, to: Target) -> None:
         """Half a character anywhere becomes U+FFFD, so that the body is UTF-8."""
         bad = "\ud800"
         tool = {"name": "look", "description": bad, "input_schema": {"type": "object", "title": bad}}
@@ -178,7 +179,7 @@ class TestRequest:
         assert Note("replaced", "prompt", "lone surrogates, by U+FFFD", 8) in request.notes
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_long(self, to: str) -> None:
+    def test_long(self, to: Target) -> None:
         """Five thousand messages take moments, whoever said them."""
         start = time.process_time()
         build(to, *[GO, YES] * 2500, GO)
@@ -197,7 +198,7 @@ class TestRequest:
             ("bedrock", "meta.llama", "takes no marks here"),
         ],
     )  # fmt: skip
-    def test_caching(self, to: str, model: str, line: str) -> None:
+    def test_caching(self, to: Target, model: str, line: str) -> None:
         """The explanation says how the provider caches, and of which day that knowledge is."""
         assert build(to, GO, model=model).explain().splitlines()[1] == f"  {line} ({DATE})"
 
@@ -225,7 +226,7 @@ class TestArguments:
     """What the official SDKs take."""
 
     @pytest.mark.parametrize("to", [to for to in TARGETS if to not in ("bedrock", "gemini")])
-    def test_body(self, to: str) -> None:
+    def test_body(self, to: Target) -> None:
         """Most methods take the body as it is."""
         request = build(to, GO)
         assert request.arguments == request.body
@@ -293,7 +294,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("content", [5, b"x", {"type": "text", "text": "x"}, [None], [{"text": "x"}], [["x"]]])
     @pytest.mark.parametrize("to", TARGETS)
-    def test_content(self, to: str, content: object) -> None:
+    def test_content(self, to: Target, content: object) -> None:
         """Content that is neither text nor blocks is refused by its place."""
         with pytest.raises(
             MessageError, match=r"^messages\[1\](\.content\[0\])?: (content is text or|neither text nor) "
@@ -301,7 +302,7 @@ class TestBadInput:
             build(to, GO, {"role": "user", "content": content})
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_unknown_block(self, to: str) -> None:
+    def test_unknown_block(self, to: Target) -> None:
         """A block that nobody knows is refused with its type and what is written for everyone."""
         with pytest.raises(
             MessageError,
@@ -311,7 +312,7 @@ class TestBadInput:
             build(to, {"role": "user", "content": ["See:", {"type": "video"}]})
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_unknown_model(self, to: str) -> None:
+    def test_unknown_model(self, to: Target) -> None:
         """A model that the facts do not know works by careful rules, and the first note says so."""
         request = build(to, *WITHOUT_IMAGE, prompt=PROMPT, model="made-up")
         detail = f"not in the {DATE}: built by the careful rules for any model; give your own as facts"
@@ -329,14 +330,14 @@ class TestBadInput:
             ("openai-responses", "gpt5.5", "gpt-5.5"),
         ],
     )
-    def test_misspelt_model(self, to: str, model: str, meant: str) -> None:
+    def test_misspelt_model(self, to: Target, model: str, meant: str) -> None:
         """A name that is close to a known model's has that one in its note, written as the caller writes models."""
         note = build(to, GO, model=model).notes[0]
         assert (note.kind, note.source) == ("model", model)
         assert note.detail.endswith(f"; give your own as facts; did you mean {meant!r}?")
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_too_many_marks(self, to: str) -> None:
+    def test_too_many_marks(self, to: Target) -> None:
         """Of the caller's marks as many stay as the provider takes; a note names each that does not."""
         request = build(to, *[GO | MARK, YES] * 5, GO | MARK)
         allowed = request.rules.marks
@@ -352,7 +353,7 @@ class TestBadInput:
             assert [(note.detail, note.count) for note in notes] == [(f"{who} takes no marks: left out", 6)]
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_image_only(self, to: str) -> None:
+    def test_image_only(self, to: Target) -> None:
         """A message may be nothing but an image, where images are taken."""
         if to == "deepseek":
             with pytest.raises(
@@ -365,7 +366,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("blank", ["", " \n", "\u3000"])
     @pytest.mark.parametrize("to", TARGETS)
-    def test_empty_prompt(self, to: str, blank: str) -> None:
+    def test_empty_prompt(self, to: Target, blank: str) -> None:
         """A blank system prompt is none; with no message either there is nothing to send."""
         request = build(to, GO, prompt=blank)
         assert len(talk(request)) == 1
@@ -375,7 +376,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("content", [None, "", [], " ", ["", "\n"]])
     @pytest.mark.parametrize("to", TARGETS)
-    def test_empty_message(self, to: str, content: object) -> None:
+    def test_empty_message(self, to: Target, content: object) -> None:
         """Where nothing blank is taken, a conversation of nothing else is an error; elsewhere it is sent."""
         message = {"role": "user", "content": content}
         if to in INSISTING:
@@ -386,14 +387,14 @@ class TestBadInput:
             assert [said["role"] for said in talk(build(to, message))] == ["user"]
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_no_message_yet(self, to: str) -> None:
+    def test_no_message_yet(self, to: Target) -> None:
         """A prompt alone is written, for the user's message to be appended, and the note says that it must be."""
         request = build(to)
         assert talk(request) == []
         assert details(request, "kept") == ["messages: no message yet: append the user's before this is sent"]
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_starts_with_the_assistant(self, to: str) -> None:
+    def test_starts_with_the_assistant(self, to: Target) -> None:
         """Where a user comes first, a short message stands before the assistant's, and a note says which."""
         request = build(to, YES, GO)
         roles = [message["role"] for message in talk(request)]
@@ -407,7 +408,7 @@ class TestBadInput:
             assert details(request, "replaced") == []
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_ends_with_the_assistant(self, to: str) -> None:
+    def test_ends_with_the_assistant(self, to: Target) -> None:
         """Where the last word must not be the assistant's it is an error; OpenAI answers all the same."""
         if to.startswith("openai"):
             assert [message["role"] for message in talk(build(to, GO, YES))] == ["user", "assistant"]
@@ -421,21 +422,21 @@ class TestBadInput:
 
     @pytest.mark.parametrize("blank", ["", "  "])
     @pytest.mark.parametrize("to", TARGETS)
-    def test_ends_with_a_blank_answer(self, to: str, blank: str) -> None:
+    def test_ends_with_a_blank_answer(self, to: Target, blank: str) -> None:
         """An answer that says nothing is not sent, and so does not end a conversation."""
         request = build(to, GO, {"role": "assistant", "content": blank})
         assert [message["role"] for message in talk(request)] == ["user"]
         assert details(request, "skipped") == ["messages[1]: nothing but blank text: left out"]
 
     @pytest.mark.parametrize("to", ["deepseek", "openai", "openai-responses"])
-    def test_only_a_blank_answer(self, to: str) -> None:
+    def test_only_a_blank_answer(self, to: Target) -> None:
         """With nothing else to send it is an error there too."""
         expected = r"^messages\[0\]: nothing but blank text up to here, so there is nothing to answer$"
         with pytest.raises(MessageError, match=expected):
             build(to, {"role": "assistant", "content": ""}, prompt="")
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_result_without_call(self, to: str) -> None:
+    def test_result_without_call(self, to: Target) -> None:
         """A result whose call is not there is refused."""
         expected = r"^messages\[1\]: tool result 'a' has no call of that id in the message before it$"
         with pytest.raises(MessageError, match=expected):
@@ -443,7 +444,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("messages", [[use()[0]], [use()[0], GO]])
     @pytest.mark.parametrize("to", TARGETS)
-    def test_call_without_result(self, to: str, messages: list[Any]) -> None:
+    def test_call_without_result(self, to: Target, messages: list[Any]) -> None:
         """A call that was never answered is refused."""
         with pytest.raises(
             MessageError, match=r"^messages\[0\]: tool call 'a' has no result; every call is answered, all "
@@ -451,7 +452,7 @@ class TestBadInput:
             build(to, *messages)
 
     @pytest.mark.parametrize("to", INSISTING)
-    def test_blank_texts(self, to: str) -> None:
+    def test_blank_texts(self, to: Target) -> None:
         """Blank texts beside others, and messages of nothing else, are left out with a note."""
         empty = {"role": "user", "content": " "}
         request = build(
@@ -480,7 +481,7 @@ class TestBadInput:
             ("deepseek", {"role": "user", "content": "\n\nGo.\n\n "}),
         ],
     )  # fmt: skip
-    def test_blank_texts_elsewhere(self, to: str, message: dict[str, Any]) -> None:
+    def test_blank_texts_elsewhere(self, to: Target, message: dict[str, Any]) -> None:
         """Where blank texts are taken they stay, but carry no mark."""
         texts = [{"type": "text", "text": text} for text in ("", "Go.", " ")]
         texts[2] |= MARK  # type: ignore[arg-type]
@@ -490,7 +491,7 @@ class TestBadInput:
         ("anthropic", {}), ("bedrock", {"content": []}), ("deepseek", {"content": "\n"}), ("gemini", {"output": "\n"}),
         ("litellm", {"content": "\n"}), ("openai", {"content": "\n"}), ("openai-responses", {"output": "\n"}),
     ])  # fmt: skip
-    def test_blank_results(self, to: str, content: dict[str, Any]) -> None:
+    def test_blank_results(self, to: Target, content: dict[str, Any]) -> None:
         """A result may be blank: it is empty where a blank text is refused."""
         call, answer = use()
         message = talk(build(to, GO, call, answer | {"content": "\n"}, tools=[LOOK], marks="none"))[2:][0]
@@ -501,7 +502,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("given", [None, 5, 1.5])
     @pytest.mark.parametrize("to", TARGETS)
-    def test_no_list(self, to: str, given: Any) -> None:
+    def test_no_list(self, to: Target, given: Any) -> None:
         """A prompt or messages that are no list are refused by name."""
         name = type(given).__name__
         with pytest.raises(MessageError, match=f"^a request takes a Prompt, a text or messages, not {name}$"):
@@ -531,7 +532,7 @@ class TestBadInput:
         assert str(found.value) == "facts are what load_facts(path) or bundled_facts() returns, not 'facts.json'"
 
     @pytest.mark.parametrize("to", ["OpenAI", "", "vllm", "azure"])
-    def test_unknown_target(self, to: str) -> None:
+    def test_unknown_target(self, to: Any) -> None:
         """Another target is refused, with those that there are, and for an engine with the one that it takes."""
         listed = "anthropic, bedrock, deepseek, gemini, litellm, openai, openai-responses"
         listed += "; an engine of your own takes what openai does" if to == "vllm" else ""
@@ -584,7 +585,7 @@ class TestImages:
     """Images in the form and of the types that each provider takes."""
 
     @pytest.mark.parametrize(("to", "image", "wanted"), IMAGES)
-    def test_image(self, to: str, image: dict[str, Any], wanted: Any) -> None:
+    def test_image(self, to: Target, image: dict[str, Any], wanted: Any) -> None:
         """An image is written the provider's way, or refused by its place with what would be taken."""
         message = {"role": "user", "content": ["See:", image]}
         if isinstance(wanted, str):
@@ -595,7 +596,7 @@ class TestImages:
             assert (said.get("content") or said["parts"])[1] == wanted
 
     @pytest.mark.parametrize("to", ["openai", "litellm"])
-    def test_of_a_tool_in_chat(self, to: str) -> None:
+    def test_of_a_tool_in_chat(self, to: Target) -> None:
         """Where a tool's message is text, its images follow as the user's, after all results."""
         call = {"role": "assistant", "tool_calls": CALLS}
         results = [
@@ -678,12 +679,12 @@ class TestTools:
 
     @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
     @pytest.mark.parametrize("to", TARGETS)
-    def test_shapes(self, to: str, shape: dict[str, Any]) -> None:
+    def test_shapes(self, to: Target, shape: dict[str, Any]) -> None:
         """However a tool is written, it is defined the provider's way, and nothing of another's is left in it."""
         assert tools_of(build(to, GO, tools=[shape], marks="none")) == [DEFINITIONS[to]]
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_least(self, to: str) -> None:
+    def test_least(self, to: Target) -> None:
         """A name is enough; a schema that leaves out what some provider insists on gets it, at its end."""
         tools = [
             {"name": "a"},
@@ -703,14 +704,14 @@ class TestTools:
         assert "description" not in json.dumps(defined)
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_sorted(self, to: str) -> None:
+    def test_sorted(self, to: Target) -> None:
         """Tools are sent by name, in whatever order they come, so that the prefix is the same."""
         names = re.findall(r'"name": "(\w+)"', json.dumps(build(to, GO, tools=[LOOK, LIST]).body))
         assert names == ["list", "look"]
         assert build(to, GO, tools=[LOOK, LIST]).body == build(to, GO, tools=[LIST, LOOK]).body
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_given_tools_win(self, to: str) -> None:
+    def test_given_tools_win(self, to: Target) -> None:
         """Tools beside the prompt stand in place of its own, and none of them means none."""
         assert "look" not in json.dumps(build(to, GO, prompt=PROMPT, tools=[LIST]).body)
         assert "list" not in json.dumps(build(to, GO, prompt=PROMPT, tools=[]).body)
@@ -741,7 +742,7 @@ class TestTools:
             build("openai-responses", GO, tools=[one, one])
 
     @pytest.mark.parametrize("to", ["bedrock", "deepseek", "gemini", "litellm", "openai"])
-    def test_native_elsewhere(self, to: str) -> None:
+    def test_native_elsewhere(self, to: Target) -> None:
         """A provider without such tools gets none."""
         expected = rf"^tool 'web_search' of type 'web_search_20250305' is not one that {OWNERS[to]} takes$"
         with pytest.raises(ToolError, match=expected):
@@ -775,7 +776,7 @@ class TestTools:
         ],
     )  # fmt: skip
     @pytest.mark.parametrize("to", TARGETS)
-    def test_wrong(self, to: str, tools: Any, error: str) -> None:
+    def test_wrong(self, to: Target, tools: Any, error: str) -> None:
         """A definition that is none is refused."""
         with pytest.raises(ToolError, match=f"^{re.escape(error)}(: inf)?$"):  # from Python 3.12 on it is told
             build(to, GO, tools=tools)
@@ -799,7 +800,7 @@ class TestTools:
             build("openai", GO, tools=[{"name": "list", "parameters": schema}])
 
     @pytest.mark.parametrize(("to", "name", "pattern"), NAMES)
-    def test_names(self, to: str, name: str, pattern: str) -> None:
+    def test_names(self, to: Target, name: str, pattern: str) -> None:
         """A name that the provider refuses is an error, in a definition and in a call, with what it takes."""
         takes = re.escape(f"{OWNERS[to]} takes names like {pattern}")
         with pytest.raises(ToolError, match=rf"^tool {name!r}: {takes}$".replace("\\n", r"\\n")):
@@ -818,7 +819,7 @@ class TestTools:
 
     @pytest.mark.parametrize("call_id", ["a|b", "a b", "船", "x" * 65, "a\nb"])
     @pytest.mark.parametrize("to", TARGETS)
-    def test_ids(self, to: str, call_id: str) -> None:
+    def test_ids(self, to: Target, call_id: str) -> None:
         """An id that a provider refuses is another one, always the same, in the call and in its result."""
         first, second = (build(to, GO, *use(call_id=call_id), *more, tools=[LOOK]) for more in ([], [YES, GO]))
         ids = re.findall(r'"(?:id|call_id|tool_use_id|tool_call_id|toolUseId)": "(.*?)"', json.dumps(first.body))
@@ -833,7 +834,7 @@ class TestTools:
         assert ids[0] in json.dumps(second.body)
 
     @pytest.mark.parametrize("to", ["anthropic", "bedrock", "gemini"])
-    def test_arguments_as_an_object(self, to: str) -> None:
+    def test_arguments_as_an_object(self, to: Target) -> None:
         """Where arguments are an object they must be one."""
         expected = r"^messages\[1\]\.content\[0\]: the arguments of tool call 'a' are not a JSON object$"
         with pytest.raises(MessageError, match=expected):
@@ -844,14 +845,14 @@ class TestTools:
     @pytest.mark.parametrize(
         ("given", "sent"), [('{ "b":1,"a":2 }', '{ "b":1,"a":2 }'), ("", "{}"), ("{broken", "{broken")]
     )
-    def test_arguments_as_a_text(self, to: str, given: str, sent: str) -> None:
+    def test_arguments_as_a_text(self, to: Target, given: str, sent: str) -> None:
         """Where arguments are a text they stay what the model wrote, and an empty one is an empty object."""
         message = talk(build(to, GO, *use(arguments=given), tools=[LOOK]))[1]
         call = message if to == "openai-responses" else message["tool_calls"][0]["function"]
         assert call["arguments"] == sent
 
     @pytest.mark.parametrize(("to", "model"), [("bedrock", "nova-pro"), ("litellm", "bedrock/claude-opus-5-5")])
-    def test_bedrock_without_tools(self, to: str, model: str) -> None:
+    def test_bedrock_without_tools(self, to: Target, model: str) -> None:
         """Bedrock refuses a history of tool calls without the tools, and LiteLLM refuses it for Bedrock."""
         expected = r"^bedrock refuses a conversation with tool calls without their tools; pass them as tools$"
         with pytest.raises(ToolError, match=expected):
@@ -860,7 +861,7 @@ class TestTools:
         assert "tool" not in json.dumps(build(to, GO, model=model).body)
 
     @pytest.mark.parametrize("to", [to for to in TARGETS if to != "bedrock"])
-    def test_others_without_tools(self, to: str) -> None:
+    def test_others_without_tools(self, to: Target) -> None:
         """Elsewhere a history may have calls of tools that are no more."""
         assert "red" in json.dumps(build(to, GO, *use()).body)
 
@@ -871,7 +872,7 @@ class TestTools:
             ("openai", '"content": "no boat"'), ("openai-responses", '"text": "no boat"'),
         ],
     )  # fmt: skip
-    def test_failed(self, to: str, wanted: str) -> None:
+    def test_failed(self, to: Target, wanted: str) -> None:
         """A result that is an error says so where there is a field for it."""
         block = {"type": "tool_result", "tool_use_id": "a", "content": "no boat", "is_error": True}
         request = build(to, GO, use()[0], {"role": "user", "content": [block]}, tools=[LOOK], marks="none")
@@ -931,13 +932,13 @@ class TestNative:
             ("openai-responses", {"type": "input_file", "file_id": "f"}),
         ],
     )
-    def test_taken(self, to: str, block: dict[str, Any]) -> None:
+    def test_taken(self, to: Target, block: dict[str, Any]) -> None:
         """A block that the provider knows is sent as it is."""
         (message,) = talk(build(to, {"role": "user", "content": [block]}, marks="none"))
         assert message["content"] == [block]
 
     @pytest.mark.parametrize("to", [to for to in TARGETS if to not in ("anthropic", "litellm")])
-    def test_refused(self, to: str) -> None:
+    def test_refused(self, to: Target) -> None:
         """Another's is refused: in what the user says, in what a tool gave, in what the assistant said."""
         with pytest.raises(
             MessageError, match=rf"^messages\[0\]\.content\[0\]: {to} takes no block of type 'document'; "
@@ -971,7 +972,7 @@ class TestReasoning:
     """Reasoning goes back to who can read it."""
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_signed(self, to: str) -> None:
+    def test_signed(self, to: Target) -> None:
         """Anthropic's comes back to Anthropic, by whichever way; elsewhere it is left out, with a note."""
         redacted = {"type": "redacted_thinking", "data": "c2VjcmV0"}
         request = build(to, GO, {"role": "assistant", "content": [SIGNED, redacted, "Yes."]}, GO)
@@ -1001,7 +1002,7 @@ class TestReasoning:
         ids=["DeepSeek's", "unsigned"],
     )
     @pytest.mark.parametrize("to", TARGETS)
-    def test_plain(self, to: str, message: dict[str, Any]) -> None:
+    def test_plain(self, to: Target, message: dict[str, Any]) -> None:
         """Reasoning without a signature goes to DeepSeek, which insists on it, and to nobody else."""
         request = build(to, GO, message, GO)
         if to == "deepseek":
@@ -1012,7 +1013,7 @@ class TestReasoning:
             assert details(request, "skipped") == [UNREAD.format(OWNERS[to])]
 
     @pytest.mark.parametrize("to", ["anthropic", "bedrock", "litellm"])
-    def test_at_the_end(self, to: str) -> None:
+    def test_at_the_end(self, to: Target) -> None:
         """Reasoning that neither text nor a call follows would be refused: it is left out, with a note."""
         request = build(to, GO, {"role": "assistant", "content": [SIGNED, "Yes.", SIGNED, " ", SIGNED]}, GO)
         assert json.dumps(request.body).count("Hm.") == 1
@@ -1024,7 +1025,7 @@ class TestReasoning:
         assert {message["role"] for message in talk(request)} == {"user"}
 
     @pytest.mark.parametrize("to", ["deepseek", "openai", "openai-responses"])
-    def test_alone(self, to: str) -> None:
+    def test_alone(self, to: Target) -> None:
         """A message of nothing but reasoning is no message."""
         request = build(to, GO, {"role": "assistant", "content": [SIGNED], "reasoning_content": "Hm."}, GO)
         assert [message["role"] for message in talk(request)] == ["user", "user"]
@@ -1054,7 +1055,7 @@ class TestSystem:
     """The system prompt, and system messages inside a conversation."""
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_pieces(self, to: str) -> None:
+    def test_pieces(self, to: Target) -> None:
         """System messages at the front join the prompt, in texts of their own or apart from each other."""
         front = [{"role": "system", "content": "One."}, {"role": "developer", "content": ["Two.", " "]}]
         request = build(to, *front, GO, prompt="Zero.", marks="none")
@@ -1092,7 +1093,7 @@ class TestSystem:
             ("openai-responses", "gpt-5.6", "developer"),
         ],
     )
-    def test_inside(self, to: str, model: str, role: str) -> None:
+    def test_inside(self, to: Target, model: str, role: str) -> None:
         """Where a system message may stand inside a conversation it does; elsewhere it is the user's, with a note."""
         request = build(to, GO, YES, {"role": "user", "content": "Now?"}, SYSTEM, model=model)
         (message,) = [message for message in talk(request) if "The tide rises." in json.dumps(message)]
@@ -1153,7 +1154,7 @@ class TestSystem:
         assert "system[3]" not in [mark.place for mark in request.marks]
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_pace(self, to: str) -> None:
+    def test_pace(self, to: Target) -> None:
         """A suffix that changes with the turn costs the cache of all messages, and a note says so."""
         detail = (
             "it changes with the turn, and whenever it does, nothing after it is read from the cache; "
@@ -1182,7 +1183,7 @@ class TestRoles:
         ("openai", ["user", "user", "assistant", "assistant", "user"]),
         ("openai-responses", ["user", "user", "assistant", "assistant", "user"]),
     ])  # fmt: skip
-    def test_neighbours(self, to: str, roles: list[str]) -> None:
+    def test_neighbours(self, to: Target, roles: list[str]) -> None:
         """They become one message where roles must take turns, and stay apart elsewhere."""
         request = build(to, GO, GO, YES, YES, GO, marks="none")
         assert [message["role"] for message in talk(request)] == roles
@@ -1201,7 +1202,7 @@ class TestOptions:
             ("openai-responses", {"max_output_tokens": 9}),
         ],
     )  # fmt: skip
-    def test_max_tokens(self, to: str, wanted: dict[str, Any]) -> None:
+    def test_max_tokens(self, to: Target, wanted: dict[str, Any]) -> None:
         """The limit of the answer has each provider's name; where one is insisted on, there always is one."""
         assert wanted.items() <= build(to, GO, max_tokens=9).body.items()
         unlimited = build(to, GO).body
@@ -1211,13 +1212,13 @@ class TestOptions:
 
     @pytest.mark.parametrize("wrong", [0, -1, True, 1.5, "9"])
     @pytest.mark.parametrize("to", TARGETS)
-    def test_wrong_max_tokens(self, to: str, wrong: Any) -> None:
+    def test_wrong_max_tokens(self, to: Target, wrong: Any) -> None:
         """It is a whole number."""
         with pytest.raises(MessageError, match=f"^max_tokens is a whole number from 1 on, not {wrong!r}$"):
             build(to, GO, max_tokens=wrong)
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_stream(self, to: str) -> None:
+    def test_stream(self, to: Target) -> None:
         """A stream is asked for in the body, usage with it; where another method streams, a note says so."""
         request = build(to, GO, stream=True)
         if to in ("bedrock", "gemini"):
@@ -1232,7 +1233,7 @@ class TestOptions:
             assert details(request, "kept") == []
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_cache_key(self, to: str) -> None:
+    def test_cache_key(self, to: Target) -> None:
         """OpenAI takes a key; for others a note says that it was left out."""
         request = build(to, GO, cache_key="tenant-42")
         if to.startswith("openai"):
@@ -1244,13 +1245,13 @@ class TestOptions:
 
     @pytest.mark.parametrize("marks", ["all", "None", None, 4])
     @pytest.mark.parametrize("to", TARGETS)
-    def test_wrong_marks(self, to: str, marks: Any) -> None:
+    def test_wrong_marks(self, to: Target, marks: Any) -> None:
         """Whose marks are put is one of a few words."""
         with pytest.raises(MessageError, match=f"^marks is one of '', 'auto', 'own', 'none', not {marks!r}$"):
             build(to, GO, marks=marks)
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_no_marks(self, to: str) -> None:
+    def test_no_marks(self, to: Target) -> None:
         """Without marks there are none, not even the caller's."""
         request = build(to, GO | MARK, prompt=PROMPT, marks="none")
         assert request.marks == ()
@@ -1258,7 +1259,7 @@ class TestOptions:
 
     @pytest.mark.parametrize("option", ["lifetime", "prefix_lifetime"])
     @pytest.mark.parametrize("to", TARGETS)
-    def test_wrong_lifetimes(self, to: str, option: str) -> None:
+    def test_wrong_lifetimes(self, to: Target, option: str) -> None:
         """A lifetime that the provider does not have is refused, or noted where there are none at all."""
         who = f"{OWNERS[to]} ({MODELS[to]}, {DATE})"
         if to in ("deepseek", "gemini"):
@@ -1278,7 +1279,7 @@ class TestOptions:
             ("openai-responses", {"prompt_cache_breakpoint": {"mode": "explicit", "ttl": "12h"}}),
         ],
     )
-    def test_lifetimes(self, to: str, wanted: dict[str, Any]) -> None:
+    def test_lifetimes(self, to: Target, wanted: dict[str, Any]) -> None:
         """A longer lifetime is said in the mark; the provider's own needs no words."""
         (longer,) = re.findall(r"\d+h", json.dumps(wanted))
         text = json.dumps(build(to, GO, prefix_lifetime=longer).body)
@@ -1287,7 +1288,7 @@ class TestOptions:
 
     @pytest.mark.parametrize("wrong", [-1, True, 1.5, "1"])
     @pytest.mark.parametrize("to", TARGETS)
-    def test_wrong_sent(self, to: str, wrong: Any) -> None:
+    def test_wrong_sent(self, to: Target, wrong: Any) -> None:
         """How many messages were sent is a number."""
         with pytest.raises(MessageError, match=f"^sent is how many messages were sent before, not {wrong!r}$"):
             build(to, GO, sent=wrong)
@@ -1310,7 +1311,7 @@ class TestOptions:
         assert [mark.place for mark in request.marks] == [f"messages[{place}].content[0]" for place in places]
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_too_small(self, to: str) -> None:
+    def test_too_small(self, to: Target) -> None:
         """A request that is too small to be cached says so."""
         least = {"deepseek": "", "gemini": "4,096", "openai": "1,024", "openai-responses": "1,024"}.get(to, "512")
         request = build(to, GO, marks="none")
@@ -1395,7 +1396,7 @@ class TestCachedContent:
             ),
         ],
     )
-    def test_wrong_name(self, name: Any, to: str, error: str) -> None:
+    def test_wrong_name(self, name: Any, to: Target, error: str) -> None:
         """Only Gemini has it, under a name of its own."""
         with pytest.raises(MessageError, match=f"^{re.escape(error)}$"):
             build(to, GO, cached_content=name)

@@ -19,6 +19,7 @@ from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.neutral import Options
 from deepprompt.request.conversation import Conversation
 from deepprompt.request.request import RequestBuilder
+from deepprompt.words import Target
 from tests.support.conversations import Message, long_scenes, scenes
 from tests.support.growing import as_prompt, outcome
 from tests.support.growth import steps
@@ -88,7 +89,7 @@ def same(grown: Request | str, built: Request | str) -> bool:
 @pytest.mark.parametrize("to", TARGETS)
 @MANY
 @given(data=st.data())
-def test_a_grown_request_is_the_one_that_is_built(to: str, data: st.DataObject) -> None:
+def test_a_grown_request_is_the_one_that_is_built(to: Target, data: st.DataObject) -> None:
     """However a conversation comes in, and wherever it is sent, each request is that of the whole; none changes."""
     model: Model = data.draw(st.sampled_from(MODELS[to]))
     scene = data.draw(st.one_of(scenes(model.kinds), scenes(model.kinds), long_scenes(model.kinds)))
@@ -106,7 +107,7 @@ def test_a_grown_request_is_the_one_that_is_built(to: str, data: st.DataObject) 
 
 
 def grow(
-    prompt: Prompt, messages: list[Message], to: str, model: str, options: dict[str, Any], now: Callable[[], bool]
+    prompt: Prompt, messages: list[Message], to: Target, model: str, options: dict[str, Any], now: Callable[[], bool]
 ) -> list[Request]:
     """Send a conversation whenever it is time, at its end at last, and hold each request to the one that is built."""
     growing = Growing(prompt, to=to, model=model)
@@ -157,7 +158,7 @@ TRICKY: dict[str, list[Message]] = {
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("messages", TRICKY.values(), ids=TRICKY)
-def test_tricky_conversations(messages: list[Message], to: str) -> None:
+def test_tricky_conversations(messages: list[Message], to: Target) -> None:
     """Sent after each message that can be answered, for several models; with a prompt and without, or brought by it."""
     prompt = replace(RULES, tools=(BASH,))
     for model in MODELS[to][:3]:

@@ -30,7 +30,7 @@ TARGETS = {
 
 @pytest.mark.parametrize("provider", TARGETS)
 @pytest.mark.parametrize("marked", [False, True])
-def test_requests_are_those_that_would_be_built(provider: str, marked: bool) -> None:
+def test_requests_are_those_that_would_be_built(provider: Any, marked: bool) -> None:
     """Each is the request for all messages before an answer, with the same marks, a caller's own among them."""
     facts = bundled_facts()
     rules = facts.rules(provider, TARGETS[provider])

@@ -42,8 +42,9 @@ from deepprompt.providers.facts import bundled_facts
 from deepprompt.request import conversation
 from deepprompt.request.content import read_message
 from deepprompt.session.notices import Change
+from deepprompt.session.record import Verdict, judge
 from deepprompt.session.saved import FORMAT
-from deepprompt.session.verdict import Verdict, judge
+from deepprompt.words import OnChange, Target
 from tests.support.conversations import TOOL_NAMES, WORDS, Message, conversations, texts
 from tests.support.growth import steps
 from tests.support.models import MODELS, Model, rest, said
@@ -101,7 +102,7 @@ def told(session: Session, start: int = 0) -> list[str]:
     return [str(message["content"]) for message in session.messages[start:]]
 
 
-def changed(now: Prompt, on_change: str = "notice") -> tuple[Session, tuple[Change, ...]]:
+def changed(now: Prompt, on_change: OnChange = "notice") -> tuple[Session, tuple[Change, ...]]:
     """Start a session, ask, and ask again when the prompt has changed."""
     session = Session(make(), on_change=on_change)
     session.user("One.")
@@ -109,7 +110,7 @@ def changed(now: Prompt, on_change: str = "notice") -> tuple[Session, tuple[Chan
     return session, session.user("Two.", now)
 
 
-def starts_with(to: str, now: dict[str, Any], before: dict[str, Any]) -> bool:
+def starts_with(to: Target, now: dict[str, Any], before: dict[str, Any]) -> bool:
     """Whether a body starts with another, byte for byte, marks aside."""
     old, new = unmarked(before), unmarked(now)
     first, all_now = list(said(to, old)), list(said(to, new))
@@ -192,7 +193,7 @@ def test_a_frozen_part_may_be_cached_whatever_its_pace() -> None:
 def test_on_change_is_checked() -> None:
     """Anything else is refused."""
     with pytest.raises(SessionError) as refused:
-        Session(make(), on_change="never")
+        Session(make(), on_change="never")  # type: ignore[arg-type]
     assert str(refused.value) == "on_change is one of 'notice', 'wait', not 'never'"
 
 
@@ -1065,7 +1066,7 @@ def test_a_wrong_option_after_a_resume_does_no_harm(tmp_path: Path) -> None:
     for one in (session, loaded):
         one.user("Next.")
         with pytest.raises(MessageError, match="has no lifetime '2y'"):
-            one.request(**OPUS, lifetime="2y")
+            one.request(**OPUS, lifetime="2y")  # type: ignore[arg-type]
     assert loaded.request(**OPUS) == session.request(**OPUS)
 
 
@@ -1656,11 +1657,12 @@ def worlds(draw: st.DrawFn) -> Prompt:
 class Run:
     """A session with random things done to it, and what has to hold after each."""
 
-    def __init__(self, data: st.DataObject, to: str, model: Model, folder: Path) -> None:
+    def __init__(self, data: st.DataObject, to: Target, model: Model, folder: Path) -> None:
         self.data, self.to, self.model, self.file = data, to, model, folder / "session"
         self.now = data.draw(worlds())
         self.session = Session(self.now, on_change=data.draw(st.sampled_from(["notice", "wait"])))
-        self.others = [(to, model.name), *([("openai", "gpt-5.6-sol")] if data.draw(st.booleans()) else [])]
+        self.others: list[tuple[Target, str]] = [(to, model.name)]
+        self.others += [("openai", "gpt-5.6-sol")] if data.draw(st.booleans()) else []
         self.sent: dict[tuple[str, str], dict[str, Any]] = {}
 
     def one_in(self, many: int) -> bool:
@@ -1688,7 +1690,7 @@ class Run:
         for target in self.others:
             self.send(*target)
 
-    def send(self, to: str, model: str) -> None:
+    def send(self, to: Target, model: str) -> None:
         """Send all; it starts with what was sent before, and the provider takes it, twice the same."""
         request = self.session.request(to=to, model=model)
         check(to, model, request.body)
@@ -1716,7 +1718,7 @@ class Run:
 @pytest.mark.parametrize("to", TARGETS)
 @settings(deadline=None, max_examples=8)
 @given(data=st.data())
-def test_what_was_sent_starts_what_is_sent_next(to: str, data: st.DataObject, tmp_path_factory: Any) -> None:
+def test_what_was_sent_starts_what_is_sent_next(to: Target, data: st.DataObject, tmp_path_factory: Any) -> None:
     """Whatever is said and whatever moves, through resumes and children: within an epoch nothing sent ever changes."""
     model = data.draw(st.sampled_from(MODELS[to]))
     run = Run(data, to, model, tmp_path_factory.getbasetemp())

@@ -14,6 +14,7 @@ from deepprompt import (
     bundled,
 )
 from deepprompt.providers.facts import Facts
+from deepprompt.words import Target
 
 # Of one date: newer facts change what a request is built by, and none of these bytes.
 FACTS = Facts(json.loads(bundled().file("providers", "2026.11.15", "facts.json")), "facts")
@@ -60,6 +61,6 @@ CONVERSATION: list[dict[str, Any]] = [
 WITHOUT_IMAGE = [*CONVERSATION[:-1], {"role": "user", "content": "C’est celui-là, 船?"}]
 
 
-def build(to: str, *messages: Any, prompt: Any = "You are Ada.", model: str = "", **options: Any) -> Request:
+def build(to: Target, *messages: Any, prompt: Any = "You are Ada.", model: str = "", **options: Any) -> Request:
     """The request for a target's usual model."""
     return build_request(prompt, messages, to=to, model=model or MODELS[to], **({"facts": FACTS} | options))

@@ -37,6 +37,7 @@ from deepprompt import (
     load_instruction_files,
     load_skills,
 )
+from deepprompt.words import Target
 from tests.support.layout import lay_out
 
 Body = dict[str, Any]
@@ -112,7 +113,9 @@ def tooled(**changes: str) -> Prompt:
     return dataclasses.replace(prompt, tools=tuple(tools))
 
 
-def body(prompt: Any, messages: Sequence[Mapping[str, object]] = TALK, to: str = "anthropic", **options: Any) -> Body:
+def body(
+    prompt: Any, messages: Sequence[Mapping[str, object]] = TALK, to: Target = "anthropic", **options: Any
+) -> Body:
     """Return what a provider is sent."""
     return build_request(prompt, messages, to=to, model=MODELS[to], **options).body
 
@@ -125,7 +128,7 @@ def talk(*changes: tuple[int, Any]) -> list[Body]:
     return messages
 
 
-def said(messages: Sequence[Mapping[str, object]], to: str = "anthropic") -> Body:
+def said(messages: Sequence[Mapping[str, object]], to: Target = "anthropic") -> Body:
     """Return a request with a short prompt and a tool, so that only the conversation matters."""
     tools = [{"name": "Bash", "description": "Runs a command.", "input_schema": {"type": "object", "properties": {}}}]
     return body("You are an agent.", messages, to, tools=tools)

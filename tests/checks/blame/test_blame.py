@@ -32,7 +32,7 @@ from deepprompt.checks.blame.blame import KINDS, Blame, total_tokens
 from deepprompt.providers import TARGETS
 from deepprompt.providers.segments import Segment
 from deepprompt.text.compare import TextChange, classify, shared_start
-from deepprompt.words import BlameKind
+from deepprompt.words import BlameKind, Target
 from tests.support.conversations import Kinds, scenes
 from tests.support.planted import MODELS, PLANTS, RULES, TALK, Plant, body, built, edited, said, talk, tooled
 
@@ -140,7 +140,7 @@ def test_the_corpus_reaches_every_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("to", "place"), PLACES.items())
-def test_the_line_of_a_file_in_every_providers_request(to: str, place: str, tmp_path: Path) -> None:
+def test_the_line_of_a_file_in_every_providers_request(to: Target, place: str, tmp_path: Path) -> None:
     """Whoever the request is for, the file and the line in it are found in the text that was sent."""
     old, new = [body(built(tmp_path, rules), TALK[:1], to) for rules in (RULES, edited(37))]
     found = found_in(old, new)
@@ -251,7 +251,7 @@ class TestSettings:
         assert (found.old, found.new) == ("", '{"type":"any"}')
 
     @pytest.mark.parametrize("to", ["openai", "openai-responses", "deepseek"])
-    def test_a_choice_that_costs_nothing(self, to: str) -> None:
+    def test_a_choice_that_costs_nothing(self, to: Target) -> None:
         """OpenAI reads the same prefix, whichever tool is to be called."""
         old = said(TALK, to)
         assert blame(old, old | {"tool_choice": "required"}) is None
@@ -298,7 +298,7 @@ class TestMixed:
     """A prompt can be compared with what was made of it."""
 
     @pytest.mark.parametrize("to", TARGETS)
-    def test_a_prompt_and_its_request(self, to: str, tmp_path: Path) -> None:
+    def test_a_prompt_and_its_request(self, to: Target, tmp_path: Path) -> None:
         """The request begins with the prompt, however it is cut there; with another prompt, the part is told."""
         old, new = built(tmp_path), built(tmp_path, edited(37))
         request, other_request = [body(prompt, TALK[:1], to) for prompt in (old, new)]
@@ -564,7 +564,7 @@ def test_segments(start: list[Segment], old: list[Segment], new: list[Segment]) 
 @pytest.mark.parametrize("to", TARGETS)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_a_conversation_that_goes_on(to: str, data: st.DataObject) -> None:
+def test_a_conversation_that_goes_on(to: Target, data: st.DataObject) -> None:
     """Each request of a conversation begins with the one before it, whoever it is for and wherever its marks stand."""
     kinds = Kinds("none" if to in ("anthropic", "deepseek", "litellm") else "data", result_images=False)
     scene = data.draw(scenes(kinds))

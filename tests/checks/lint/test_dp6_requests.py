@@ -17,6 +17,7 @@ from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as BOUNDARY
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.recognise import provider_of
+from deepprompt.words import Marks, Target
 from tests.support.bodies import (
     BREAK,
     FUNCTION,
@@ -330,11 +331,11 @@ TRUE_FACTS = {"DP607", "DP614"}
 @pytest.mark.parametrize("to", MODELS)
 @settings(deadline=None, max_examples=4)
 @given(data=st.data())
-def test_our_own_requests_raise_nothing(to: str, data: st.DataObject) -> None:
+def test_our_own_requests_raise_nothing(to: Target, data: st.DataObject) -> None:
     """Whatever is said and wherever it goes, a request that we build breaks no rule, even if all were large enough."""
     model = data.draw(st.sampled_from(MODELS[to]))
     scene = data.draw(st.one_of(scenes(model.kinds), long_scenes(model.kinds)))
-    chosen = data.draw(st.sampled_from(["auto", ""]))
+    chosen: Marks = data.draw(st.sampled_from(["auto", ""]))
     try:
         request = build_request(
             scene.prompt, scene.messages(), to=to, model=model.name, tools=scene.tools, marks=chosen, cache_key="us"

@@ -16,6 +16,7 @@ from deepprompt.checks.lint.subjects import subjects_of_requests
 from deepprompt.errors import MessageError
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as BOUNDARY
 from deepprompt.providers.facts import bundled_facts
+from deepprompt.words import Target
 from tests.support.bodies import (
     BREAK,
     FUNCTION,
@@ -247,7 +248,7 @@ def test_a_message_shows_no_key_and_no_line_break() -> None:
 @pytest.mark.parametrize("to", MODELS)
 @settings(deadline=None, max_examples=3)
 @given(data=st.data())
-def test_our_own_conversations_raise_nothing(to: str, data: st.DataObject) -> None:
+def test_our_own_conversations_raise_nothing(to: Target, data: st.DataObject) -> None:
     """Whatever is said, and wherever it goes, the requests of a session break no rule; only images may come late."""
     model = data.draw(st.sampled_from(MODELS[to]))
     scene = data.draw(st.one_of(scenes(model.kinds), long_scenes(model.kinds)))

@@ -9,7 +9,7 @@ from typing import Any, assert_type
 from deepprompt import DYNAMIC_CONTEXT_BOUNDARY, DeepPromptError, GitSnapshot, InstructionFile, Note, Pace, Part, ProjectContext, Prompt, Request, Session, SystemPromptBuilder, Usage, build_request, fingerprint, load_instruction_files, load_skills, read_git, read_usage
 from deepprompt.errors import MessageError
 from deepprompt.session.notices import Change
-from deepprompt.session.verdict import Verdict
+from deepprompt.session.record import Verdict
 
 TOOLS: list[Mapping[str, object]] = [{"name": "read", "description": "Reads a file.", "input_schema": {}}]
 

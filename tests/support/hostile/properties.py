@@ -52,6 +52,7 @@ from deepprompt.text.hygiene import (
     shorten,
 )
 from deepprompt.text.secrets import redact
+from deepprompt.words import Target
 
 SPEAKERS = "system|developer|assistant|user|tool|function|human"
 TOKENS = "im_start|im_end|endoftext|start_of_turn|end_of_turn|eot_id|system-reminder"
@@ -92,7 +93,7 @@ FUNCTIONS: dict[str, Callable[[str, str, list[Note]], str]] = {
     "redact": redact,
 }
 
-TARGETS = {
+TARGETS: dict[Target, str] = {
     "anthropic": "claude-opus-5-5",
     "bedrock": "anthropic.claude-opus-5-5",
     "deepseek": "deepseek-chat",
