@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepprompt.checks.lock.file import lock_text, read_lock
-from deepprompt.checks.lock.lock import Drift, LockedPart, LockedPrompt, compare_locks, lock_prompt
+from deepprompt.checks.lock.lock import LockChange, LockedPart, LockedPrompt, compare_locks, lock_prompt
 from deepprompt.checks.lock.review import rewarming
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
@@ -139,10 +139,23 @@ DAMAGED = {
     "no TOML": ("lock = ", "deepprompt.lock: not a lock file: Invalid value"),
     "another format": ("lock = 2", "a lock of format 2; this release writes and reads 1"),
     "no format": ("", "a lock of format None"),
-    "no parts": ('lock = 1\n[[prompt]]\nname = "a"', "damaged: KeyError('parts')"),
-    "not a number": ('lock = 1\n[[prompt]]\nbytes = "x"\nparts = []', "damaged: ValueError"),
-    "an unknown field": ("lock = 1\n[[prompt]]\nfrob = 'x'\nparts = []", "damaged: TypeError"),
-    "prompts that are none": ("lock = 1\nprompt = 3", "damaged: TypeError"),
+    "no parts": (
+        'lock = 1\n[[prompt]]\nname = "a"',
+        "damaged: prompt 1: no target, fingerprint, bytes, tokens, parts;",
+    ),
+    "not a number": ('lock = 1\n[[prompt]]\nbytes = "x"\nparts = []', "damaged: prompt 1: bytes is 'x'; prompt 1: no "),
+    "an unknown field": ("lock = 1\n[[prompt]]\nfrob = 'x'\nparts = []", "damaged: prompt 1: 'frob' is no field of a "),
+    "everything": (
+        "lock = 1\n[[prompt]]\nname = 1\ntarget = ''\nfingerprint = ''\nbytes = 1\ntokens = true\n"
+        "parts = [3, {part = 1}]",
+        "damaged: prompt 1, part 1 is 3, not a table; prompt 1, part 2: part is 1; prompt 1, part 2: no pace; "
+        "prompt 1: name is 1; prompt 1: tokens is True; restore it, or delete it and run 'deepprompt lock'",
+    ),
+    "too much": (
+        "lock = 1\n" + "[[prompt]]\n" * 10,
+        "; prompt 8: no name, target, fingerprint, bytes, tokens, parts; and 2 more;",
+    ),
+    "prompts that are none": ("lock = 1\nprompt = 3", "damaged: prompt is 3, not a list of tables; restore it"),
 }
 
 
@@ -154,7 +167,7 @@ def test_a_damaged_lock_is_an_error(text: str, message: str) -> None:
     assert message in str(error.value)
 
 
-def drift(*new: Part, tools: tuple[Mapping[str, object], ...] = (TOOL,)) -> Drift:
+def drift(*new: Part, tools: tuple[Mapping[str, object], ...] = (TOOL,)) -> LockChange:
     """What becomes of PROMPT when its parts are others."""
     (found,) = compare_locks([lock_prompt("m", "t", PROMPT)], [lock_prompt("m", "t", Prompt(new, tools))])
     return found
@@ -188,7 +201,7 @@ def test_each_kind_of_change_has_its_sign() -> None:
 def test_new_and_gone_prompts_are_drift() -> None:
     """A prompt without a lock, and a lock without a prompt."""
     a, b = lock_prompt("a", "t", "A"), lock_prompt("b", "t", "B")
-    assert compare_locks([a], [b]) == [Drift("b", None, b), Drift("a", a, None)]
+    assert compare_locks([a], [b]) == [LockChange("b", None, b), LockChange("a", a, None)]
 
 
 def large(*texts: tuple[str, int, Pace]) -> LockedPrompt:
@@ -255,4 +268,4 @@ def test_where_nothing_is_cached_nothing_is_lost() -> None:
     assert rewarming(found, replace(rules, minimum=0)).written == 10
     (renamed,) = compare_locks([OLD], [replace(OLD, target="other")])
     assert rewarming(renamed, replace(rules, minimum=0)).why_none == "what is sent before the last mark is the same"
-    assert rewarming(Drift("m", None, OLD), rules).cost == 0.0
+    assert rewarming(LockChange("m", None, OLD), rules).cost == 0.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
 from typing import Any
 
 from deepprompt.checks.lock.lock import LockedPart, LockedPrompt
@@ -17,6 +18,7 @@ from deepprompt.text.hygiene import scrub
 FORMAT = 1
 _HEADER = "# The prompts of this project, part by part. Written by 'deepprompt lock'; do not edit, run it again.\n"
 _NUMBERS = ("bytes", "tokens")
+_MOST_SHOWN = 8
 
 
 def lock_text(prompts: Iterable[LockedPrompt]) -> str:
@@ -64,23 +66,41 @@ def read_lock(text: str, name: str) -> list[LockedPrompt]:
         ) from None
     if data.get("lock") != FORMAT:
         raise SourceError(f"{name}: a lock of format {data.get('lock')!r:.20}; this release writes and reads {FORMAT}")
-    try:
-        return [_prompt(entry) for entry in data.get("prompt", [])]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise SourceError(
-            f"{name}: damaged: {error!r:.80}; restore it, or delete it and run 'deepprompt lock'"
-        ) from None
+    faults: list[str] = []
+    entries = data.get("prompt", [])
+    if not isinstance(entries, list):
+        faults.append(f"prompt is {entries!r:.40}, not a list of tables")
+        entries = []
+    prompts = [_prompt(entry, f"prompt {number}", faults) for number, entry in enumerate(entries, 1)]
+    if faults:
+        more = [f"and {len(faults) - _MOST_SHOWN} more"] if len(faults) > _MOST_SHOWN else []
+        said = "; ".join([*faults[:_MOST_SHOWN], *more])
+        raise SourceError(f"{name}: damaged: {said}; restore it, or delete it and run 'deepprompt lock'")
+    return [LockedPrompt(**prompt) for prompt in prompts]
 
 
-def _prompt(entry: Mapping[str, Any]) -> LockedPrompt:
-    parts = tuple(LockedPart(**_checked(part)) for part in entry["parts"])
-    return LockedPrompt(**_checked({**entry, "parts": parts}))
+def _prompt(entry: object, where: str, faults: list[str]) -> dict[str, Any]:
+    """Return the fields of a locked prompt; whatever is wrong with them is added to the faults."""
+    rows = entry.get("parts") if isinstance(entry, Mapping) else None
+    parts = []
+    for number, row in enumerate(rows if isinstance(rows, list) else (), 1):
+        values = _checked(LockedPart, row, f"{where}, part {number}", faults)
+        parts += [] if faults else [LockedPart(**values)]
+    return _checked(LockedPrompt, entry, where, faults) | {"parts": tuple(parts)}
 
 
-def _checked(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry whose every value is of its kind."""
+def _checked(kind: type[LockedPart | LockedPrompt], entry: object, where: str, faults: list[str]) -> dict[str, Any]:
+    """Return an entry as the fields of a value; what is missing, unknown or of another type is added to the faults."""
+    if not isinstance(entry, Mapping):
+        faults.append(f"{where} is {entry!r:.40}, not a table")
+        return {}
+    known = {field.name: field for field in fields(kind)}
     for key, value in entry.items():
-        kind = int if key in _NUMBERS else tuple if key == "parts" else str
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise ValueError(f"{key} is {value!r:.40}")
+        expected = list if key == "parts" else int if key in _NUMBERS else str
+        if key not in known:
+            faults.append(f"{where}: {key!r:.40} is no field of a lock")
+        elif not isinstance(value, expected) or isinstance(value, bool):
+            faults.append(f"{where}: {key} is {value!r:.40}")
+    missing = [key for key in known if known[key].default is MISSING and key not in entry]
+    faults += [f"{where}: no {', '.join(missing)}"] if missing else []
     return dict(entry)

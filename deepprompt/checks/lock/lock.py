@@ -59,7 +59,7 @@ class LockedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
+class LockChange:
     """What became of one prompt: None on a side where there is none."""
 
     name: str
@@ -165,12 +165,12 @@ def _version(origin: str) -> str:
     return f"{match['family']}/{match['version']}" if match else ""
 
 
-def compare_locks(olds: Iterable[LockedPrompt], news: Iterable[LockedPrompt]) -> list[Drift]:
+def compare_locks(olds: Iterable[LockedPrompt], news: Iterable[LockedPrompt]) -> list[LockChange]:
     """Return the prompts that are not as they were locked, in the order of the new ones, gone ones last."""
     locked = {prompt.name: prompt for prompt in olds}
     made = {prompt.name: prompt for prompt in news}
-    drifts = [Drift(name, locked.get(name), new) for name, new in made.items() if locked.get(name) != new]
-    return drifts + [Drift(name, old, None) for name, old in locked.items() if name not in made]
+    drifts = [LockChange(name, locked.get(name), new) for name, new in made.items() if locked.get(name) != new]
+    return drifts + [LockChange(name, old, None) for name, old in locked.items() if name not in made]
 
 
 def _numbered(prompt: LockedPrompt | None) -> dict[tuple[str, int], LockedPart]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from deepprompt.checks.lock.lock import Drift, LockedPart, LockedPrompt
+from deepprompt.checks.lock.lock import LockChange, LockedPart, LockedPrompt
 from deepprompt.checks.settings import Settings
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.rules import Rules
@@ -33,7 +33,7 @@ def _uncached(prompt: LockedPrompt, rules: Rules) -> str:
     return ""
 
 
-def rewarming(drift: Drift, rules: Rules) -> Rewarming:
+def rewarming(drift: LockChange, rules: Rules) -> Rewarming:
     """Return what a drift costs each cache entry of a provider: what has to be written in place of being read."""
     if drift.new is None or drift.old is None:
         return Rewarming(0, 0, 0.0, "there is nothing to read yet, or nothing to send any more")
@@ -49,7 +49,7 @@ def rewarming(drift: Drift, rules: Rules) -> Rewarming:
     return Rewarming(kept, written, written * (rules.default_write_price - rules.read_price))
 
 
-def written(drifts: Sequence[Drift], settings: Settings, made: Sequence[LockedPrompt]) -> Iterator[str]:
+def written(drifts: Sequence[LockChange], settings: Settings, made: Sequence[LockedPrompt]) -> Iterator[str]:
     """Yield what changed in a lock that was just written, in lines for a person."""
     for drift in drifts:
         yield from _changes(drift) if drift.old else ()
@@ -60,7 +60,7 @@ def _tokens(prompts: Sequence[LockedPrompt]) -> int:
     return sum(prompt.tokens for prompt in prompts)
 
 
-def review(drifts: Sequence[Drift], settings: Settings, made: Sequence[LockedPrompt]) -> Iterator[str]:
+def review(drifts: Sequence[LockChange], settings: Settings, made: Sequence[LockedPrompt]) -> Iterator[str]:
     """Yield what has drifted, in lines for a person."""
     if not drifts:
         said = "1 prompt is as it was" if len(made) == 1 else f"all {len(made)} prompts are as they were"
@@ -75,7 +75,7 @@ def review(drifts: Sequence[Drift], settings: Settings, made: Sequence[LockedPro
     yield f"If that is meant, run 'deepprompt lock' and commit {settings.lock}."
 
 
-def _changes(drift: Drift) -> Iterator[str]:
+def _changes(drift: LockChange) -> Iterator[str]:
     name = drift.name
     if drift.old is None or drift.new is None:
         yield f"{name}: not locked yet" if drift.old is None else f"{name}: locked, but the project has no such prompt"
@@ -114,7 +114,7 @@ def _change(old: LockedPart | None, new: LockedPart | None) -> str:
     return f"{name}: {', '.join(changes)}"
 
 
-def _costs(drift: Drift, settings: Settings) -> list[dict[str, object]]:
+def _costs(drift: LockChange, settings: Settings) -> list[dict[str, object]]:
     """Return what filling the caches again costs, by each model that the project names, or by one of each provider."""
     rows: list[dict[str, object]] = []
     for rules in _rules(drift, settings):
@@ -123,7 +123,7 @@ def _costs(drift: Drift, settings: Settings) -> list[dict[str, object]]:
     return rows
 
 
-def _rules(drift: Drift, settings: Settings) -> list[Rules]:
+def _rules(drift: LockChange, settings: Settings) -> list[Rules]:
     facts = bundled_facts()
     own = drift.new.model.partition("/") if drift.new else ("", "", "")
     if own[0] in facts.providers():
@@ -142,7 +142,7 @@ def _cost(cost: dict[str, object]) -> str:
     )
 
 
-def as_json(drifts: Sequence[Drift], settings: Settings) -> dict[str, object]:
+def as_json(drifts: Sequence[LockChange], settings: Settings) -> dict[str, object]:
     """Return what has drifted as JSON has it."""
     rows = [
         {
