@@ -59,17 +59,19 @@ def test_the_clock(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> 
 WRONG = {
     "no file": ({}, "agent", None, "agent.json: No such file or directory"),
     "not JSON": ({}, "agent", "{\n]", "agent.json:2: not JSON: Expecting property name enclosed in double quotes"),
-    "not UTF-8": ({}, "agent", b'{"identity": "caf\xe9"}', "agent.json: not UTF-8 at byte 17"),
-    "a list": ({}, "agent", "[]", "agent.json: the whole file: expected an object, found a list"),
-    "a number": ({}, "agent", '{"identity": 5}', "agent.json: identity: expected text, found a number"),
-    "null": ({}, "agent", '{"identity": null}', "agent.json: identity: expected text, found nothing"),
-    "a text for a flag": ({}, "agent", '{"storage": "no"}', "agent.json: storage: expected true or false, found text"),
+    "not UTF-8": ({}, "agent", b'{"identity": "caf\xe9"}', "agent.json: not UTF-8 at byte 17; save it as UTF-8"),
+    "a list": ({}, "agent", "[]", "agent.json: the whole file: expected an object, found []"),
+    "a number": ({}, "agent", '{"identity": 5}', "agent.json: identity: expected text, found 5"),
+    "null": ({}, "agent", '{"identity": null}', "agent.json: identity: expected text, found null"),
+    "a text for a flag": (
+        {}, "agent", '{"storage": "no"}', 'agent.json: storage: expected true or false, found "no"',
+    ),
     "a misspelt field": (
         {}, "agent", '{"identiti": ""}',
         "agent.json: identiti: no such field; there are: identity, instructions, role, responsibilities, storage",
     ),
     "no list": (
-        {}, "agent", '{"responsibilities": {}}', "agent.json: responsibilities: expected a list, found an object",
+        {}, "agent", '{"responsibilities": {}}', "agent.json: responsibilities: expected a list of objects, found {}",
     ),
     "a duty without a title": (
         {}, "agent", '{"responsibilities": [{"title": "a", "content": "b"}, {"content": "b"}]}',
@@ -80,14 +82,21 @@ WRONG = {
     ),
     "a task with a flag for its id": (
         {"task": "task.json"}, "task", json.dumps(TASK | {"id": True}),
-        "task.json: id: expected a number or text, found true or false",
+        "task.json: id: expected a number or text, found true",
     ),
     "a step that is not done by a flag": (
         {"task": "task.json"}, "task", json.dumps(TASK | {"steps": [{"title": "x", "done": 1}]}),
-        "task.json: steps[0].done: expected true or false, found a number",
+        "task.json: steps[0].done: expected true or false, found 1",
     ),
     "memories that are not texts": (
-        {"memories": "memories.json"}, "memories", '["a", 5]', "memories.json: [1]: expected text, found a number",
+        {"memories": "memories.json"}, "memories", '["a", 5]',
+        "memories.json: the whole file: expected a list of texts, found 5 in it",
+    ),
+    "several faults": (
+        {}, "agent", '{"identity": 5, "responsibilities": [{"title": 1}], "roles": ""}',
+        "agent.json: identity: expected text, found 5; agent.json: responsibilities[0].content: is missing; "
+        "agent.json: responsibilities[0].title: expected text, found 1; "
+        "agent.json: roles: no such field; there are: identity, instructions, role, responsibilities, storage",
     ),
     "deep nesting": ({}, "agent", "[" * 100_000, "agent.json: nested too deeply"),
 }  # fmt: skip

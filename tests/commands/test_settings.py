@@ -114,16 +114,16 @@ def test_a_file_that_the_user_names(tmp_path: Path) -> None:
 
 WRONG = {
     "no TOML": ("[tool", "not TOML: "),
-    "no table": ("[tool]\ndeepprompt = 3", "tool.deepprompt is a table, not int"),
-    "misspelt": ("[tool.deepprompt]\npromts = {}", "[tool.deepprompt] promts: no such setting; there are: "),
-    "misspelt inside": ("[tool.deepprompt.lint]\nselects = []", "[tool.deepprompt.lint] selects: no such setting"),
-    "no text": ("[tool.deepprompt]\nlock = 3", "[tool.deepprompt] lock: expected a text, found 3"),
+    "no table": ("[tool]\ndeepprompt = 3", "tool.deepprompt: expected a table, found 3"),
+    "misspelt": ("[tool.deepprompt]\npromts = {}", "tool.deepprompt.promts: no such setting; there are: "),
+    "misspelt inside": ("[tool.deepprompt.lint]\nselects = []", "tool.deepprompt.lint.selects: no such setting"),
+    "no text": ("[tool.deepprompt]\nlock = 3", "tool.deepprompt.lock: expected text, found 3"),
     "no target": (
         "[tool.deepprompt.prompts]\nmain = 3",
         "prompts.main: expected a file, module:function or 'build ...'",
     ),
     "empty target": ("[tool.deepprompt.prompts]\nmain = ' '", "prompts.main: expected a file"),
-    "no list": ("[tool.deepprompt.lint]\npaths = 'a'", "paths: expected a list of texts, found 'a'"),
+    "no list": ("[tool.deepprompt.lint]\npaths = 'a'", 'paths: expected a list of texts, found "a"'),
     "no list of texts": ("[tool.deepprompt.lint]\npaths = [1]", "paths: expected a list of texts, found 1 in it"),
     "no rule": (
         "[tool.deepprompt.lint]\nselect = ['E1']",
@@ -136,7 +136,7 @@ WRONG = {
         "models: no provider 'antropic'; there are: anthropic",
     ),
     "no time": ("[tool.deepprompt]\ntimeout = 0", "timeout: expected a number above 0, found 0"),
-    "no number": ("[tool.deepprompt]\ntimeout = true", "timeout: expected a number, found True"),
+    "no number": ("[tool.deepprompt]\ntimeout = true", "timeout: expected a number, found true"),
     "no flag": ("[tool.deepprompt.lint]\ncomments = 1", "comments: expected true or false, found 1"),
     "no reason": (
         "[[tool.deepprompt.lint.allow]]\ncode = 'DP101'",
@@ -147,7 +147,7 @@ WRONG = {
         "reason: every exception needs a code and a reason",
     ),
     "no code": ("[[tool.deepprompt.lint.allow]]\nreason = 'a'", "code: every exception needs a code and a reason"),
-    "no prompt": ("[tool.deepprompt.perturb]\nleave = ['a']", "[tool.deepprompt.perturb] leave: no prompt 'a'"),
+    "no prompt": ("[tool.deepprompt.perturb]\nleave = ['a']", "tool.deepprompt.perturb.leave: no prompt 'a'"),
     "nested deeply": ("a = " + "[" * 5000, "not TOML: "),
 }
 
@@ -160,3 +160,45 @@ def test_whatever_is_not_known_is_an_error(tmp_path: Path, text: str, message: s
         read_settings(str(tmp_path))
     assert str(error.value).startswith("pyproject.toml: ")
     assert message in str(error.value)
+
+
+SEVERAL = """
+[tool.deepprompt]
+lock = 3
+models = ["gpt-6", "antropic/x"]
+promts = {}
+
+[tool.deepprompt.prompts]
+main = ""
+
+[tool.deepprompt.lint]
+select = ["E1", 2]
+
+[[tool.deepprompt.lint.allow]]
+reason = "a"
+
+[[tool.deepprompt.lint.allow]]
+code = "E1"
+reason = "a"
+were = "b"
+"""
+
+
+def test_all_faults_are_reported_together(tmp_path: Path) -> None:
+    """One run says everything that is wrong with the file, each with its place."""
+    (tmp_path / "pyproject.toml").write_text(SEVERAL)
+    with pytest.raises(SourceError) as error:
+        read_settings(str(tmp_path))
+    problems = str(error.value).removeprefix("pyproject.toml: ").split("; pyproject.toml: ")
+    assert [problem.removeprefix("tool.deepprompt.").partition(":")[0] for problem in problems] == [
+        "prompts.main",
+        "lock",
+        "models",
+        "models",
+        "lint.select",
+        "lint.select",
+        "lint.allow[0].code",
+        "lint.allow[1].code",
+        "lint.allow[1].were",
+        "promts",
+    ]

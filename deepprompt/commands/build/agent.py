@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
-from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from types import NoneType
 
-from deepprompt.commands.options import working_folder
+from deepprompt.commands.fields import Fields
+from deepprompt.commands.options import own_text, working_folder
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note, Prompt
 from deepprompt.systems.tagged import AgentConfig, Responsibility, Task, TaskStep, compose_tagged_prompt
 from deepprompt.text.hygiene import from_system
-from deepprompt.text.suggest import did_you_mean
+from deepprompt.text.parse import parse_json
 
 
 def compose_agent(options: argparse.Namespace) -> Prompt:
@@ -47,93 +46,56 @@ def _now(text: str | None) -> datetime:
 
 
 def _agent(path: str) -> AgentConfig:
-    texts = dict.fromkeys(("identity", "instructions", "role"), _text)
-    known = {**texts, "responsibilities": _list_of(_responsibility), "storage": _flag}
-    return AgentConfig(**_object(_read(path), path, "", known))
+    fields = Fields(_read(path), "")
+    agent = AgentConfig(
+        identity=fields.text("identity"),
+        instructions=fields.text("instructions"),
+        role=fields.text("role"),
+        responsibilities=tuple(map(_responsibility, fields.each("responsibilities"))),
+        storage=fields.flag("storage", True),
+    )
+    fields.refuse_others("field")
+    fields.refuse_faults(path)
+    return agent
 
 
-def _responsibility(value: object, path: str, place: str) -> Responsibility:
-    return Responsibility(**_object(value, path, place, {"title": _text, "content": _text}, {"title", "content"}))
+def _responsibility(fields: Fields) -> Responsibility:
+    fields.require("title", "content")
+    responsibility = Responsibility(fields.text("title"), fields.text("content"))
+    fields.refuse_others("field")
+    return responsibility
 
 
 def _task(path: str) -> Task:
-    known = {"id": _number, "title": _text, "description": _text, "status": _text, "steps": _list_of(_step)}
-    return Task(**_object(_read(path), path, "", known, {"id", "title", "description", "status"}))
+    fields = Fields(_read(path), "")
+    fields.require("id", "title", "description", "status")
+    task = Task(
+        id=fields.get("id", (int, str), "a number or text", ""),
+        title=fields.text("title"),
+        description=fields.text("description"),
+        status=fields.text("status"),
+        steps=tuple(map(_step, fields.each("steps"))),
+    )
+    fields.refuse_others("field")
+    fields.refuse_faults(path)
+    return task
 
 
-def _step(value: object, path: str, place: str) -> TaskStep:
-    known = {"title": _text, "done": _flag, "task_id": lambda v, p, at: None if v is None else _number(v, p, at)}
-    return TaskStep(**_object(value, path, place, known, {"title"}))
+def _step(fields: Fields) -> TaskStep:
+    fields.require("title")
+    number = fields.get("task_id", (int, str, NoneType), "a number or text", None)
+    step = TaskStep(title=fields.text("title"), done=fields.flag("done"), task_id=number)
+    fields.refuse_others("field")
+    return step
 
 
 def _memories(path: str) -> tuple[str, ...]:
-    return tuple(_list_of(_text)(_read(path), path, ""))
+    memories = _read(path)
+    fields = Fields({"the whole file": memories}, "")
+    texts = fields.texts("the whole file")
+    fields.refuse_faults(path)
+    return texts
 
 
 def _read(path: str) -> object:
-    try:
-        with open(path, "rb") as file:
-            return json.loads(file.read().decode("utf-8-sig"))
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{path}: not UTF-8 at byte {error.start}") from None
-    except json.JSONDecodeError as error:
-        raise SourceError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
-    except RecursionError:
-        raise SourceError(f"{path}: nested too deeply") from None
-
-
-_TYPES = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
-
-
-def _wrong(path: str, place: str, expected: str, value: object) -> SourceError:
-    found = "nothing" if value is None else _TYPES.get(type(value), type(value).__name__)
-    return SourceError(f"{path}: {place or 'the whole file'}: expected {expected}, found {found}")
-
-
-def _text(value: object, path: str, place: str) -> str:
-    if not isinstance(value, str):
-        raise _wrong(path, place, "text", value)
-    return value
-
-
-def _flag(value: object, path: str, place: str) -> bool:
-    if not isinstance(value, bool):
-        raise _wrong(path, place, "true or false", value)
-    return value
-
-
-def _number(value: object, path: str, place: str) -> str | int:
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise _wrong(path, place, "a number or text", value)
-    return value
-
-
-def _list_of(item: Callable[[object, str, str], Any]) -> Callable[[object, str, str], tuple[Any, ...]]:
-    def read(value: object, path: str, place: str) -> tuple[Any, ...]:
-        if not isinstance(value, list):
-            raise _wrong(path, place, "a list", value)
-        return tuple(item(entry, path, f"{place}[{index}]") for index, entry in enumerate(value))
-
-    return read
-
-
-def _object(
-    value: object,
-    path: str,
-    place: str,
-    known: dict[str, Callable[[object, str, str], Any]],
-    required: frozenset[str] | set[str] = frozenset(),
-) -> dict[str, Any]:
-    """Return the fields of an object, each as its reader makes it."""
-    if not isinstance(value, dict):
-        raise _wrong(path, place, "an object", value)
-    at = f"{place}." if place else ""
-    for name in value:
-        if name not in known:
-            raise SourceError(f"{path}: {at}{name}: no such field; {did_you_mean(name, list(known))}")
-    for name in known:
-        if name in required and name not in value:
-            raise SourceError(f"{path}: {at}{name}: is missing")
-    return {name: known[name](entry, path, f"{at}{name}") for name, entry in value.items()}
+    return parse_json(own_text(path), path, SourceError)
