@@ -7,7 +7,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from deepprompt.providers.dialect import Body, Dialect, blocks, has_mark, is_chat, model_named, time_of
+from deepprompt.providers.dialect import (
+    Body,
+    Dialect,
+    UsageShape,
+    blocks,
+    has_mark,
+    is_chat,
+    items,
+    model_named,
+    time_of,
+    value_at,
+)
 from deepprompt.providers.draft import Draft, shown
 from deepprompt.providers.neutral import Block, Image, Native, Outline, Text, Thinking, Tool, ToolCall, ToolResult
 from deepprompt.providers.segments import Segment
@@ -132,3 +143,23 @@ DIALECT = Dialect(
     files=("data",),
     mark_by_itself=_mark_by_itself,
 )  # fmt: skip
+
+
+def _compactions(usage: object) -> list[object]:
+    """Return the usage of each compaction, which is paid in addition.
+
+    anthropic 2.8.0 on `BetaUsage.iterations`: "A `compaction` entry's tokens are not included in the top-level `usage`
+    fields". Other entries break down the top level, except `advisor_message`: that is another model at another price,
+    which would falsify a sum.
+    """
+    return [part for part in items(value_at(usage, "iterations")) if value_at(part, "type") == "compaction"]
+
+
+USAGE = UsageShape(
+    known_by=("input_tokens", "output_tokens"),  # a mere token count has no output, an old message_delta no input
+    read=("cache_read_input_tokens",),
+    written=("cache_creation_input_tokens",),
+    written_for=("cache_creation.ephemeral_*_input_tokens",),
+    input_has_cached=False,
+    further=_compactions,
+)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from deepprompt.errors import MessageError
-from deepprompt.providers.dialect import Body, Dialect, objects
+from deepprompt.providers.dialect import Body, Dialect, UsageShape, objects
 from deepprompt.providers.draft import Draft, shown
 from deepprompt.providers.neutral import Block, Image, Outline, Text, Thinking, Tool, ToolCall, ToolResult
 
@@ -137,3 +137,12 @@ DIALECT = Dialect(
     own_data=("input", "json"),
     files=("bytes",),
 )  # fmt: skip
+
+
+USAGE = UsageShape(
+    known_by=("input_tokens", "output_tokens"),
+    read=("cache_read_input_tokens",),
+    written=("cache_write_input_tokens",),
+    written_details=("cache_details",),
+    input_has_cached=False,
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepprompt.providers.dialect import Body, Dialect, model_named
+from deepprompt.providers.dialect import Body, Dialect, UsageShape, model_named
 from deepprompt.providers.draft import Draft
 from deepprompt.providers.neutral import Outline
 from deepprompt.providers.openai import write_chat
@@ -21,3 +21,7 @@ def recognise(body: Body) -> bool:
 
 
 DIALECT = Dialect("deepseek", recognise, models="deepseek", settings=("user_id",))
+
+
+# prompt_cache_miss_tokens is what was not read from the cache. Nothing says what was written to it.
+USAGE = UsageShape(known_by=("prompt_tokens",), read=("prompt_cache_hit_tokens",))

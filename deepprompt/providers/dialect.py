@@ -1,4 +1,4 @@
-"""How a provider's API spells things: the tables that each provider's file fills in about its own request bodies.
+"""How a provider's API spells things: the tables that each provider's file fills in about its requests and its usage.
 
 `reading` reads a body with the tables of all providers together, because one body may mix them: LiteLLM and other
 gateways take Anthropic's marks in OpenAI's messages, and SDKs write camelCase as snake_case.
@@ -71,6 +71,44 @@ class Dialect:
     """Return an item that is no message without the fields that only the API reads."""
     mark_by_itself: Callable[[Body, list[Segment]], None] | None = None
     """Put the mark that the API places by itself on one of the segments."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageShape:
+    """The names, as dotted paths, under which one kind of usage states its numbers.
+
+    Names are written in snake_case; in a dict they are found in camelCase as well. The numbers of `input` and of
+    `output` are summed. Those of `read` and of `written` are names for the same number, so the largest counts: a
+    gateway may fill in one of them and leave another at zero.
+    """
+
+    known_by: tuple[str, ...]
+    """The names that all have to be there."""
+    read: tuple[str, ...]
+    """Tokens read from the cache."""
+    written: tuple[str, ...] = ()
+    """Tokens written to the cache, for any lifetime."""
+    written_for: tuple[str, ...] = ()
+    """Tokens written for one lifetime, which stands in place of the `*`."""
+    written_details: tuple[str, ...] = ()
+    """Lists of objects with a `ttl` and `input_tokens`."""
+    input: tuple[str, ...] = ("input_tokens",)
+    output: tuple[str, ...] = ("output_tokens",)
+    input_has_cached: bool = True
+    """Whether the input includes the tokens that were read from the cache or written to it."""
+    further: Callable[[object], list[object]] | None = None
+    """Return usages inside this one that its own numbers leave out."""
+
+
+def value_at(value: object, path: str) -> object:
+    """Return the value at a dotted path in dicts or objects, None if it is not there. A dict may use camelCase."""
+    for name in path.split("."):
+        if isinstance(value, Mapping):
+            head, *rest = name.split("_")
+            value = value.get(name, value.get(head + "".join(map(str.capitalize, rest))))
+        else:
+            value = getattr(value, name, None)
+    return value
 
 
 def items(value: object) -> Sequence[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
-from deepprompt.providers.dialect import Body, Dialect
+from deepprompt.providers.dialect import Body, Dialect, UsageShape
 from deepprompt.providers.draft import Draft, plain_text
 from deepprompt.providers.neutral import Block, Image, Message, Outline, Text, Tool, ToolCall, ToolResult
 
@@ -166,3 +166,17 @@ DIALECT = Dialect(
     own_data=("args", "parameters", "parametersJsonSchema", "response"),
     files=("data",),
 )  # fmt: skip
+
+
+USAGE = UsageShape(  # of generateContent; the Live API calls the candidates a response
+    known_by=("prompt_token_count",),
+    input=("prompt_token_count", "tool_use_prompt_token_count"),
+    output=("candidates_token_count", "response_token_count", "thoughts_token_count"),
+    read=("cached_content_token_count",),
+)
+USAGE_OF_INTERACTIONS = UsageShape(
+    known_by=("total_input_tokens",),
+    input=("total_input_tokens", "total_tool_use_tokens"),
+    output=("total_output_tokens", "total_thought_tokens"),
+    read=("total_cached_tokens",),
+)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from deepprompt.providers import openai
-from deepprompt.providers.dialect import Body, Dialect, has_mark, is_chat, model_named
+from deepprompt.providers.dialect import Body, Dialect, UsageShape, has_mark, is_chat, model_named
 from deepprompt.providers.draft import Draft
 from deepprompt.providers.neutral import Outline
 from deepprompt.providers.openai import Marking, marking, write_chat
@@ -65,3 +65,11 @@ def recognise(body: Body) -> bool:
 
 
 DIALECT = Dialect("litellm", recognise)
+
+
+USAGE = UsageShape(  # OpenAI's, with Anthropic's names added
+    known_by=("prompt_tokens",),
+    read=("cache_read_input_tokens",),
+    written=("prompt_tokens_details.cache_creation_tokens", "cache_creation_input_tokens"),
+    written_for=("prompt_tokens_details.cache_creation_token_details.ephemeral_*_input_tokens",),
+)

@@ -13,7 +13,7 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
-from deepprompt.providers.dialect import Body, Dialect, has_mark, model_named
+from deepprompt.providers.dialect import Body, Dialect, UsageShape, has_mark, model_named
 from deepprompt.providers.draft import Draft, plain_text, shown
 from deepprompt.providers.neutral import (
     Block,
@@ -221,3 +221,13 @@ DIALECT = Dialect(
     own_data=("parameters",),
     files=("file_data",),
 )  # fmt: skip
+
+
+USAGE = UsageShape(  # vLLM, SGLang and llama.cpp send it too
+    known_by=("prompt_tokens",),
+    input=("prompt_tokens",),
+    output=("completion_tokens",),
+    read=("prompt_tokens_details.cached_tokens",),
+    written=("prompt_tokens_details.cache_write_tokens",),
+    written_for=("prompt_tokens_details.cache_write_tokens_details.ttl_*_tokens",),
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deepprompt.providers.dialect import Body, Dialect
+from deepprompt.providers.dialect import Body, Dialect, UsageShape
 from deepprompt.providers.draft import Draft, plain_text, shown
 from deepprompt.providers.neutral import Block, Image, Message, Native, Outline, Text, Tool, ToolCall, ToolResult
 from deepprompt.providers.openai import SETTINGS, image_address, marking
@@ -135,3 +135,11 @@ DIALECT = Dialect(
     files=("file_data",),
     without_names=_without_names,
 )  # fmt: skip
+
+
+USAGE = UsageShape(
+    known_by=("input_tokens", "input_tokens_details"),
+    read=("input_tokens_details.cached_tokens",),
+    written=("input_tokens_details.cache_write_tokens",),
+    written_for=("input_tokens_details.cache_write_tokens_details.ttl_*_tokens",),
+)
