@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from deepprompt.checks.blame.blame import Blame, blame, total_tokens
 from deepprompt.commands.inputs import load_request
 from deepprompt.commands.options import check_provider, given
-from deepprompt.commands.output import counted, write, write_json, write_lines
+from deepprompt.commands.output import write, write_json, write_lines
 from deepprompt.providers.recognise import model_of
 from deepprompt.providers.segments import Segment
+from deepprompt.text.display import counted
 from deepprompt.text.secrets import redact
 
 # Changes that a terminal does not show.

@@ -10,9 +10,10 @@ import sys
 from dataclasses import dataclass
 
 from deepprompt.commands.options import add_root_options, given
-from deepprompt.commands.output import counted, say, write
+from deepprompt.commands.output import say, write
 from deepprompt.errors import PromptAssemblyError, SourceError
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler
+from deepprompt.text.display import counted
 
 _NODE_ID = re.compile(r'"node_id"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")')
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

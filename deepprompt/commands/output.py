@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 
-def counted(number: int, what: str) -> str:
-    """Return a number of things in words: `1 prompt`, `1,200 tokens`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def write(text: str, path: str = "") -> None:
     """Write a text's exact bytes to standard output, or all at once to a file."""
     data = from_system(text, "output", []).encode()

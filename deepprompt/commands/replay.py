@@ -7,10 +7,11 @@ import difflib
 import os
 
 from deepprompt.commands.options import given
-from deepprompt.commands.output import counted, say, write_json, write_lines
+from deepprompt.commands.output import say, write_json, write_lines
 from deepprompt.errors import AuditError
 from deepprompt.systems.audit import read_log, replay
 from deepprompt.systems.template import PromptAssembler
+from deepprompt.text.display import counted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

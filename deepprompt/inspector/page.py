@@ -23,12 +23,13 @@ SCRIPTS = ("draw.js", "prompt.js", "difference.js", "timeline.js", "start.js")
 # In JSON these can only stand inside strings. `<` could end the block or begin a comment; line separators and lone
 # surrogates cannot be written everywhere.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-
-
 _LONGEST = 600
 
+Shown = str | list[str | int]
+"""A text as the page takes it: with a number in place of each hidden character."""
 
-def text_of(text: str) -> str | list[str | int]:
+
+def text_of(text: str) -> Shown:
     """Return a text from a prompt as the page takes it: with a number in place of each hidden character."""
     pieces = split_hidden(text)
     if len(pieces) == 1 and isinstance(pieces[0], str):
@@ -36,7 +37,7 @@ def text_of(text: str) -> str | list[str | int]:
     return pieces or ""
 
 
-def label_of(text: str) -> str | list[str | int]:
+def label_of(text: str) -> Shown:
     """Return a text that is a name, a path or a value, as the page takes it: of a very long one, both its ends."""
     half = _LONGEST // 2
     return text_of(text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deepprompt.checks.blame.blame import Blame, blame
 from deepprompt.checks.explain import Explanation
@@ -105,7 +105,7 @@ def _cause(before: Sequence[Segment], after: Sequence[Segment]) -> Blame | None:
     return blame(list(before), list(after))
 
 
-def _same(one: Segment, two: Any) -> bool:
+def _same(one: Segment, two: Segment) -> bool:
     return (one.kind, one.role, one.text) == (two.kind, two.role, two.text) and (
         one.kind != "setting" or one.place == two.place
     )

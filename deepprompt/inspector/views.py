@@ -12,7 +12,7 @@ from typing import Any
 from deepprompt.checks.blame.blame import Blame
 from deepprompt.checks.explain import Explanation, Row
 from deepprompt.counters import size_of
-from deepprompt.inspector.page import label_of, text_of
+from deepprompt.inspector.page import Shown, label_of, text_of
 from deepprompt.prompt import Note
 from deepprompt.text.compare import shared_start
 
@@ -73,7 +73,7 @@ def _whole(found: Explanation) -> View:
     }
 
 
-def _notes(notes: Iterable[Note]) -> list[Any]:
+def _notes(notes: Iterable[Note]) -> list[Shown]:
     return [label_of(str(note)) for note in notes]
 
 
@@ -149,12 +149,12 @@ def _first_difference(old: str, new: str) -> tuple[int, int]:
     return at, size_of(old[:at]) + next((n for n, (a, b) in enumerate(zip(*pair, strict=False)) if a != b), 0)
 
 
-def _lines(before: str, after: str) -> list[list[Any]]:
+def _lines(before: str, after: str) -> list[list[Shown]]:
     """Return the changed lines with a few around them: what became of each, its text, and where it first differs."""
     olds, news = before.split("\n"), after.split("\n")
     if len(olds) + len(news) > _MOST_LINES:
         return _one_block(olds, news)
-    found: list[list[Any]] = []
+    found: list[list[Shown]] = []
     for group in difflib.SequenceMatcher(None, olds, news, autojunk=False).get_grouped_opcodes(_AROUND):
         found += [["gap", ""]] if found else []
         for what, i1, i2, j1, j2 in group:
@@ -165,10 +165,10 @@ def _lines(before: str, after: str) -> list[list[Any]]:
     return found
 
 
-def _changed(olds: Sequence[str], news: Sequence[str]) -> list[list[Any]]:
+def _changed(olds: Sequence[str], news: Sequence[str]) -> list[list[Shown]]:
     """Return lines that became others; where one stands for one, each is cut where they first differ."""
     ats = [shared_start(old, new) for old, new in zip(olds, news, strict=False)]
-    found: list[list[Any]] = []
+    found: list[list[Shown]] = []
     for sign, lines in (("-", olds), ("+", news)):
         for number, line in enumerate(lines):
             at = ats[number] if number < len(ats) else 0
@@ -176,14 +176,14 @@ def _changed(olds: Sequence[str], news: Sequence[str]) -> list[list[Any]]:
     return found
 
 
-def _one_block(olds: Sequence[str], news: Sequence[str]) -> list[list[Any]]:
+def _one_block(olds: Sequence[str], news: Sequence[str]) -> list[list[Shown]]:
     """Return the first lines that changed of a long text, and how many of its lines are the same at both ends."""
     most = min(len(olds), len(news))
     start = next((number for number in range(most) if olds[number] != news[number]), most)
     end = 0
     while end < most - start and olds[-1 - end] == news[-1 - end]:
         end += 1
-    found: list[list[Any]] = [["gap", f"{start:,} lines are the same"]]
+    found: list[list[Shown]] = [["gap", f"{start:,} lines are the same"]]
     found += [["", text_of(line)] for line in olds[max(start - _AROUND, 0) : start]]
     was, now = olds[start : len(olds) - end], news[start : len(news) - end]
     found += _changed(was[:200], now[:200])

@@ -14,3 +14,8 @@ def display(text: str) -> str:
     """
     # Keys first: a private key is recognised by its line breaks.
     return one_line(reveal(redact(from_system(text, "", []), "", []), "", []), "", [])
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words: `1 prompt`, `1,200 tokens`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -9,6 +9,7 @@ from itertools import groupby
 from deepprompt.checks.lint.findings import Finding, Rule, Subject
 from deepprompt.checks.lint.linter import RULES
 from deepprompt.prompt import sha256_hex
+from deepprompt.text.display import counted
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -25,13 +26,10 @@ def describe(found: Sequence[Finding], subjects: Sequence[Subject]) -> Iterator[
     for code in sorted({finding.code for finding in open_ones}):
         yield f"  {code} {RULES[code].name}: {RULES[code].advice}"
     allowed = len(found) - len(open_ones)
-    counted = f"{len(open_ones)} finding{'' if len(open_ones) == 1 else 's'}" if open_ones else "nothing found"
-    yield f"{counted} in {_counted(subjects)}" + (f"; {allowed} allowed with a reason" if allowed else "")
-
-
-def _counted(subjects: Sequence[Subject]) -> str:
     parts = sum(segment.kind != "setting" for subject in subjects for segment in subject.segments)
-    return f"{len(subjects)} target{'' if len(subjects) == 1 else 's'}, {parts} part{'' if parts == 1 else 's'}"
+    said = counted(len(open_ones), "finding") if open_ones else "nothing found"
+    said += f" in {counted(len(subjects), 'target')}, {counted(parts, 'part')}"
+    yield said + (f"; {allowed} allowed with a reason" if allowed else "")
 
 
 def _where(finding: Finding, files: set[str]) -> str:

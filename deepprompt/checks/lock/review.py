@@ -53,7 +53,7 @@ def written(drifts: Sequence[LockChange], settings: Settings, made: Sequence[Loc
     """Yield what changed in a lock that was just written, in lines for a person."""
     for drift in drifts:
         yield from _changes(drift) if drift.old else ()
-    yield f"{settings.lock}: {_counted(len(made), 'prompt')}, {_counted(_tokens(made), 'token')} locked"
+    yield f"{settings.lock}: {counted(len(made), 'prompt')}, {counted(_tokens(made), 'token')} locked"
 
 
 def _tokens(prompts: Sequence[LockedPrompt]) -> int:
@@ -64,7 +64,7 @@ def review(drifts: Sequence[LockChange], settings: Settings, made: Sequence[Lock
     """Yield what has drifted, in lines for a person."""
     if not drifts:
         said = "1 prompt is as it was" if len(made) == 1 else f"all {len(made)} prompts are as they were"
-        yield f"{settings.lock}: {said} locked ({_counted(_tokens(made), 'token')})"
+        yield f"{settings.lock}: {said} locked ({counted(_tokens(made), 'token')})"
         return
     for drift in drifts:
         yield from _changes(drift)
@@ -163,7 +163,3 @@ def as_json(drifts: Sequence[LockChange], settings: Settings) -> dict[str, objec
         for drift in drifts
     ]
     return {"lock": settings.lock, "drifted": len(drifts), "prompts": rows}
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
