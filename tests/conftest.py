@@ -14,6 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.location import PyTestLocation
 
 from deepprompt.testing.prompt_file import PromptFile
+from tests.support import examples
 from tests.support.browser import NEEDED, launched, missing
 from tests.support.paths import TESTS
 from tests.support.repositories import make_repository, processes_with
@@ -32,7 +33,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # The same examples every time: a failure that comes and goes stops the wrong change. HYPOTHESIS_PROFILE=default looks
 # for new ones.
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the examples of all properties, and few of them for the inner loop."""
+    examples.FEW = "not slow" in config.option.markexpr
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+    if examples.FEW:
+        settings.register_profile("few", settings(), max_examples=settings().max_examples // examples.FEWER)
+        settings.load_profile("few")
 
 
 class OwnFile(PromptFile):

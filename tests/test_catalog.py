@@ -486,6 +486,7 @@ class TestResolve:
         assert str(tmp_path) in str(caught.value)
         assert "base" in str(caught.value).replace(str(tmp_path), "")
 
+    @pytest.mark.slow
     def test_two_spellings_of_one_version(self, tmp_path: Path) -> None:
         """Versions that are equal but spelled in two ways are told apart in the same way in every process."""
         versions_folder(tmp_path, "1.0", "1.0.0", "1.0.0.0", "1")

@@ -98,6 +98,7 @@ class TestHelp:
         assert call(flag) == 0
         assert capsys.readouterr().out == f"deepprompt {deepprompt.__version__}\n"
 
+    @pytest.mark.slow
     @posix
     @pytest.mark.parametrize("arguments", [(), ("help", "build"), ("--help",), ("build", "--help"), ("--version",)])
     def test_closed_pipe(self, arguments: tuple[str, ...], tmp_path: Path) -> None:
@@ -291,6 +292,7 @@ class TestBadInput:
         assert (ran.returncode, ran.stdout) == (1, b"")
         assert ran.stderr.startswith(b"deepprompt: /proc/self/mem: ")
 
+    @pytest.mark.slow
     @posix
     @pytest.mark.parametrize(
         "name", [b"new\nline", b"esc\x1b[31mred", b"return\rover", b"caf\xe9", "é\u2028".encode(), b"bell\x07"]
@@ -320,6 +322,7 @@ class TestBadInput:
         assert (ran.returncode, ran.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 @posix
 class TestPipes:
     """Standard streams that are closed, full, or read in part."""
@@ -417,6 +420,7 @@ class TestPipes:
         assert (process.returncode, output, said) == (130, b"", b"")
 
 
+@pytest.mark.slow
 @posix
 class TestSurroundings:
     """The same bytes wherever the command is run."""

@@ -9,12 +9,13 @@ from importlib.util import find_spec
 from itertools import accumulate
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import count_tokens, counters, estimate_tokens
 from deepprompt.counters import ESTIMATE, ByBytes, ByVocabulary, calibrate, counter_for, vocabulary_of
 from deepprompt.errors import UsageError
+from tests.support.examples import examples
 from tests.support.paths import DATA
 from tests.support.token_corpus import TEXTS
 
@@ -58,7 +59,7 @@ def test_exact_counts_are_those_of_the_reference(vocabulary: str) -> None:
 
 @exactly
 @pytest.mark.parametrize("model", MODELS.values())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(st.one_of(st.sampled_from(list(TEXTS.values())[:14]), st.text(max_size=30)), max_size=6))
 def test_ends_are_the_counts_of_what_was_sent_so_far(model: str, texts: list[str]) -> None:
     """Cut wherever it is, a text has up to each cut the tokens that the text up to there has as a whole."""

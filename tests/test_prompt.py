@@ -7,11 +7,12 @@ import hashlib
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt.errors import DeepPromptError, PaceError
 from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt, read_part, sha256_hex, write_part
+from tests.support.examples import examples
 
 R, P, S, T = Pace
 
@@ -161,7 +162,7 @@ def test_equality_does_not_depend_on_what_was_asked_before() -> None:
     assert made == prompt("RPT")
 
 
-@settings(deadline=None, max_examples=200, database=None)
+@examples(200)
 @given(paces=st.text(st.sampled_from("RPST"), max_size=8))
 def test_prefix_and_suffix_make_the_text(paces: str) -> None:
     """Without a boundary the two halves are the whole, and the effective paces never slow down."""
@@ -171,7 +172,7 @@ def test_prefix_and_suffix_make_the_text(paces: str) -> None:
     assert bool(made.notes) == ([*paces] != sorted(paces, key="RPST".index))
 
 
-@settings(deadline=None, max_examples=200, database=None)
+@examples(200)
 @given(before=st.text("RP", max_size=3), after=st.integers(0, 3))
 def test_around_a_boundary_the_halves_make_the_text(before: str, after: int) -> None:
     """The boundary belongs to neither half."""
@@ -206,7 +207,7 @@ def test_a_digest_changes_with_its_source_alone() -> None:
     assert Prompt((parts[0], parts[2], dataclasses.replace(parts[1], name="renamed"))).digests == before
 
 
-@settings(deadline=None, max_examples=50, database=None)
+@examples(50)
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.text(max_size=5)), max_size=8))
 def test_digests_hold_all_of_the_text(parts: list[tuple[str, str]]) -> None:
     """Every part counts for its origin and for no other, however often an origin comes back."""

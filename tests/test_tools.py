@@ -176,6 +176,7 @@ def test_not_json(tool: dict[Any, Any], reason: str) -> None:
     assert str(caught.value).startswith(f"tools are not JSON: {reason}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["0", "1", "4242"])
 def test_same_in_every_process(seed: str) -> None:
     """The fingerprint is the same in a fresh process with another hash seed."""

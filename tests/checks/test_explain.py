@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import (
@@ -24,6 +24,7 @@ from deepprompt import (
 from deepprompt.checks.blame.blame import total_tokens
 from deepprompt.counters import calibrate, counter_for
 from deepprompt.prompt import sha256_hex
+from tests.support.examples import examples
 
 TOOLS: list[dict[str, Any]] = [
     {"name": "Read", "description": "Reads a file.", "input_schema": {"type": "object", "properties": {}}}
@@ -62,7 +63,7 @@ def prompts(draw: st.DrawFn) -> Prompt:
 
 
 @pytest.mark.parametrize("name", COUNTERS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(prompt=prompts())
 def test_the_sums_are_exact(name: str, prompt: Prompt) -> None:
     """For any prompt the rows have all of its bytes and tokens between them, and nothing twice."""

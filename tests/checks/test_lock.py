@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt.checks.lock.file import lock_text, read_lock
@@ -18,6 +18,7 @@ from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.rules import Rules
 from deepprompt.tools import fingerprint
+from tests.support.examples import examples
 
 TOOL = {"name": "Read", "description": "Reads.", "input_schema": {"type": "object"}}
 PROMPT = Prompt(
@@ -126,7 +127,7 @@ def test_names_are_the_same_in_every_checkout() -> None:
     assert lock_prompt("m", "t", Prompt((part,)), folder="/work/here").parts[0].part == "instructions AGENTS.md"
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@examples(60)
 @given(st.lists(PROMPTS, max_size=3))
 def test_what_is_written_is_read_again(prompts: list[LockedPrompt]) -> None:
     """Whatever names there are, the file is TOML and gives the same prompts."""

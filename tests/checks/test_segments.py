@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import DeepPromptError, Pace, Part, Prompt, Session, build_cached_content, build_request, read_request
@@ -23,6 +23,7 @@ from deepprompt.providers import TARGETS
 from deepprompt.providers.segments import Segment
 from deepprompt.words import Target
 from tests.support.conversations import Kinds, scenes
+from tests.support.examples import examples
 from tests.support.planted import MODELS, SEEN, TALK, body, built, said
 
 MARK = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
@@ -131,6 +132,7 @@ def test_what_a_provider_is_sent(to: Target) -> None:
     assert segments == READ[to]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_request_as_the_command_prints_it(to: Target, tmp_path: Path) -> None:
     """The report of `build --to` has the body inside, and the model where the body has none."""
@@ -546,7 +548,7 @@ def test_other_containers() -> None:
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(data=st.data())
 def test_nothing_that_is_sent_is_left_out(to: Target, data: st.DataObject) -> None:
     """Every text of a request stands in the segments, and in the order of the request."""
@@ -584,7 +586,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.dictionaries(KEYS, ANYTHING, max_size=4) | ANYTHING)
 def test_any_json(value: Any) -> None:
     """No JSON ends in anything but segments or one of our errors."""

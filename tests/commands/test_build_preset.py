@@ -20,6 +20,7 @@ from deepprompt.systems.preset import (
     SlashCommand,
     compose_system_prompt,
 )
+from tests.support.examples import examples
 from tests.support.layout import lay_out
 
 CaptureBytes = pytest.CaptureFixture[bytes]
@@ -207,9 +208,7 @@ class TestParts:
         one, other = (PromptAssemblyConfig(mcp_servers=order) for order in (servers, servers[::-1]))
         assert compose_system_prompt(one) == compose_system_prompt(other)
 
-    @settings(
-        deadline=None, max_examples=60, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-    )
+    @settings(examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(data=st.data())
     def test_order_given_does_not_matter(self, data: st.DataObject) -> None:
         """Tools, servers and commands in any order give the same bytes."""

@@ -575,6 +575,7 @@ def deepprompt_with(given: bytes, *options: str, shell: str = '"$@"') -> subproc
     return ran
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
 class TestProcess:
     """As a process."""

@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.guarded import project, run, wrong
 
+pytestmark = pytest.mark.slow
+
 Capture = pytest.CaptureFixture[str]
 
 DATED = '[tool.deepprompt.prompts]\nmain = "app:prompt"\ndated = "app:dated"\n'

@@ -250,6 +250,7 @@ OFFERED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", OFFERED)
 def test_offers(shell: Fish | Terminal, line: str) -> None:
     """A shell offers commands, choices, files or folders: what can stand there; nothing where only the user knows."""
@@ -258,12 +259,14 @@ def test_offers(shell: Fish | Terminal, line: str) -> None:
     assert offered == OFFERED[line]
 
 
+@pytest.mark.slow
 def test_offers_every_option(shell: Fish | Terminal) -> None:
     """A shell offers every option of a command, and no other: those that its parser has."""
     offered = {command: set(shell.told(f"deepprompt {command} -".replace("  ", " "))) for command in ["", *COMMANDS]}
     assert offered == {command: OPTIONS[command] for command in offered}
 
 
+@pytest.mark.slow
 def test_says_what_it_offers(shell: Fish | Terminal) -> None:
     """In zsh and fish each command and option is shown with what it does; bash has no place for that."""
     commands, options = shell.told("deepprompt "), shell.told("deepprompt explain -")
@@ -338,6 +341,7 @@ class TestScript:
         done = subprocess.run([shell, "-n", tmp_path / "script"], capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
 
+    @pytest.mark.slow
     def test_runs_nothing_of_a_help_text(self, shell: str, tmp_path: Path) -> None:
         """Whatever stands in help, choices or the name of a value is shown, and never run."""
         need(shell)
@@ -395,6 +399,7 @@ def test_it_is_known_what_is_a_path() -> None:
     assert {argument.value.rpartition("=")[2].strip("[]") for argument in arguments if argument.path} == set(PATHS)
 
 
+@pytest.mark.slow
 def test_a_shell_that_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a shell its tests are skipped, and with DEEPPROMPT_NEED_SHELLS=1 they fail."""
     monkeypatch.delenv("DEEPPROMPT_NEED_SHELLS", raising=False)

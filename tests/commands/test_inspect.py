@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from deepprompt import AuditLog, PromptAssembler, Session, SystemPromptBuilder, Usage, build_request
 from deepprompt.cli import main
+from tests.support.examples import examples
 from tests.support.layout import lay_out
 
 CaptureBytes = pytest.CaptureFixture[bytes]
@@ -197,7 +198,7 @@ ODD = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=ODD, options=st.sampled_from([[], ["--as", "session"], ["--as", "prompt"]]))
 def test_odd_values_are_no_traceback(value: Any, options: list[str], tmp_path: Path) -> None:
     """Whatever JSON a file holds, there is a page or one line that says why not."""

@@ -36,6 +36,7 @@ def test_the_same_prompts_give_the_same_bytes(tmp_path: Path, capsys: Capture) -
     assert (folder / "deepprompt.lock").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_review_of_what_has_drifted(tmp_path: Path, capsys: Capture) -> None:
     """Part by part, with the difference in tokens and what the providers' caches make of it."""
     settings = (
@@ -77,6 +78,7 @@ def test_prompts_come_and_go(tmp_path: Path, capsys: Capture) -> None:
     assert said == ("main: locked, but the project has no such prompt\ndeepprompt.lock: 1 prompt, 7 tokens locked\n")
 
 
+@pytest.mark.slow
 def test_named_targets_leave_the_others_alone(tmp_path: Path, capsys: Capture) -> None:
     """Of the prompts in the lock only those that are named are written or checked; a name of the settings is one."""
     folder = project(tmp_path)
@@ -109,6 +111,7 @@ def test_only_a_lock_is_replaced(tmp_path: Path, capsys: Capture) -> None:
     assert (folder / "notes.txt").read_text() == "Mine.\n"
 
 
+@pytest.mark.slow
 def test_targets_of_the_command_line(tmp_path: Path, capsys: Capture) -> None:
     """A target with and without a name, and another file for the lock; no configuration is needed."""
     folder = project(tmp_path, "")

@@ -21,6 +21,8 @@ from tests.support.layout import lay_out
 from tests.support.paths import ROOT
 from tests.support.repositories import make_repository, processes_with
 
+pytestmark = pytest.mark.slow
+
 DOCS = (ROOT / "docs" / "perturb.md").read_text("utf-8")
 CaptureText = pytest.CaptureFixture[str]
 

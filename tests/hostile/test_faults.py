@@ -41,7 +41,7 @@ from tests.support.hostile.properties import assert_neutral, assert_sound
 from tests.support.layout import lay_out
 from tests.support.repositories import make_repository
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and descriptors")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and descriptors")]
 
 ERRORS = (errno.ENOENT, errno.EACCES, errno.ELOOP, errno.EIO, errno.EMFILE, errno.EINTR)
 CALLS = (

@@ -231,6 +231,7 @@ print(swaps)
 """
 
 
+@pytest.mark.slow
 def test_f08_swapped_while_it_is_read(cwd: Path) -> None:
     """However fast another process swaps files and links, and folders and links, no byte of outside is read."""
     lay_out(cwd, {"AGENTS.md": "inside", ".deepseek/instructions.md": "inside", SKILL: "# inside"})
@@ -479,6 +480,7 @@ def test_f23_project_that_may_not_be_entered() -> None:
     assert text == ""
 
 
+@pytest.mark.slow
 def test_f24_file_that_grows_while_it_is_read(cwd: Path) -> None:
     """What is loaded of a file that somebody is writing is a beginning of it, within the limit."""
     path = cwd / "AGENTS.md"
@@ -520,6 +522,7 @@ def many(cwd: Path) -> Iterator[Path]:
     subprocess.run(["rm", "-rf", str(folder)], check=True)
 
 
+@pytest.mark.slow
 def test_f26_a_hundred_thousand_skill_folders(many: Path, cwd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search ends after so many folders, says so, and finds the same skills every time."""
     count = 100_000
@@ -592,6 +595,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("front", BOMBS.values(), ids=BOMBS)
 def test_f28_front_matter_bomb(cwd: Path, front: str) -> None:
     """Front matter that grows, nests or never ends costs little, and gives one line of five columns at most."""

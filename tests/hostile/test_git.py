@@ -21,6 +21,8 @@ from tests.support.hostile import places, processes, programs, waits, words
 from tests.support.hostile.scene import CASES, MACHINE, OVER, Entry, Scene, Tally, Trap, build, peak_memory, state
 from tests.support.repositories import make_repository
 
+pytestmark = pytest.mark.slow
+
 assert [places, programs, waits, words]  # they enter their cases
 
 TALLY = Tally()

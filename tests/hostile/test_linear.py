@@ -48,6 +48,8 @@ from tests.support.growth import TRIES, in_proportion, processor_time
 from tests.support.hostile.properties import TARGETS
 from tests.support.layout import lay_out
 
+pytestmark = pytest.mark.slow
+
 UNITS = {
     "letter": "a",
     "blank": " ",

@@ -17,6 +17,8 @@ import pytest
 
 from tests.support.repositories import ENVIRONMENT, git, make_repository, processes_with, write
 
+pytestmark = pytest.mark.slow
+
 TURNS = int(os.environ.get("DEEPPROMPT_LOAD", "60"))
 WARM = 20  # turns until everything is loaded that will be
 GROWTH = 2048  # kilobytes that a process may gain after that: the allocator's own

@@ -129,6 +129,7 @@ def test_l04_one_line_a_record(root: Path, tmp_path: Path, text: str) -> None:
     assert [record["correlation_id"] for _, record in read_log(str(log)).records] == [text, text]
 
 
+@pytest.mark.slow
 def test_l05_project_that_says_where_the_log_is(root: Path) -> None:
     """Nothing in a project chooses a log, and one inside the project is refused unless its owner says so."""
     lay_out(root, dict.fromkeys((".env", "deepprompt.toml", "pyproject.toml"), "log = here\nDEEPPROMPT_LOG=here\n"))
@@ -179,6 +180,7 @@ def leaky(tmp_path: Path) -> Path:
     return cwd
 
 
+@pytest.mark.slow
 def test_l06_keys_in_names(leaky: Path) -> None:
     """No key, nor the end of one, is in a prompt, a note, the report or on standard error."""
     prompt = gathered(leaky, git=True)
@@ -195,6 +197,7 @@ def test_l06_keys_in_names(leaky: Path) -> None:
     shows_none(preset.stdout.decode(), preset.stderr.decode())
 
 
+@pytest.mark.slow
 def test_l06_keys_in_messages(leaky: Path, tmp_path: Path) -> None:
     """Nor in the message of an error, the command's or a loader's, nor in a log."""
     store = load_skills(leaky)
@@ -242,6 +245,7 @@ for number in range(int(count)):
 """
 
 
+@pytest.mark.slow
 def test_l09_two_writers(root: Path, tmp_path: Path) -> None:
     """Two processes that append at once lose no line and break none, each in its order."""
     log = tmp_path / "log"

@@ -11,6 +11,8 @@ from tests.support.hostile.processes import CASES, Stage
 from tests.support.hostile.scene import change
 from tests.support.repositories import make_repository
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def stage(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:

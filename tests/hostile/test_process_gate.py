@@ -22,6 +22,8 @@ from tests.support.hostile.programs import promised, sign, with_a_part
 from tests.support.hostile.scene import DIFF, Scene
 from tests.support.repositories import ENVIRONMENT, make_repository, write
 
+pytestmark = pytest.mark.slow
+
 CALLS = (
     "execve,execveat,%network,openat2,open,openat,creat,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,"
     "link,linkat,symlink,symlinkat,chmod,fchmod,fchmodat,chown,lchown,fchown,fchownat,truncate,ftruncate,mknod,mknodat,"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepprompt import (
@@ -28,6 +28,7 @@ from deepprompt import (
     load_skills,
 )
 from deepprompt.errors import BudgetError
+from tests.support.examples import examples
 from tests.support.hostile.doors import COMMAND, gathered
 from tests.support.hostile.properties import (
     PIECES,
@@ -42,7 +43,7 @@ from tests.support.hostile.properties import (
 from tests.support.layout import lay_out
 from tests.support.repositories import contents, git, make_repository
 
-LAW = settings(deadline=None, max_examples=120, database=None)
+LAW = examples(120)
 
 DATA = st.lists(st.sampled_from(PIECES) | st.binary(max_size=4), max_size=40).map(b"".join)
 LONG = st.tuples(st.sampled_from(PIECES), st.integers(1, 3_000), DATA).map(lambda drawn: drawn[0] * drawn[1] + drawn[2])
@@ -172,6 +173,7 @@ SURROUNDINGS: dict[str, tuple[dict[str, str], str, str]] = {
 }
 
 
+@pytest.mark.slow
 def test_the_same_bytes_everywhere(tmp_path: Path) -> None:
     """P3: another process, hash seed, locale, zone, folder, umask or order of the files changes no byte."""
     hostile = b"".join(PIECES)

@@ -18,6 +18,8 @@ import pytest
 from deepprompt import Session, SystemPromptBuilder, Usage
 from deepprompt.cli import main
 
+pytestmark = pytest.mark.slow
+
 WORDS = ("cache", "prefix", "token", "part", "turn", "read", "write", "boundary", "session", "漢字", "naïve")
 
 

@@ -13,6 +13,7 @@ from benchmarks.measure import Row, Sample, compare, row, shown
 from tests.support.paths import ROOT
 
 
+@pytest.mark.slow
 def test_the_table_of_builds_as_json() -> None:
     """One command measures one group, and prints each row with its ratio, target and verdict."""
     command = [sys.executable, "-m", "benchmarks", "--quick", "--only", "builds", "--json"]

@@ -40,6 +40,8 @@ sys.path.insert(0, str(EXAMPLES))  # the examples import each other as scripts d
 import demo  # noqa: E402
 from standin import Answer, StandIn  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 NEEDS = {
     "anthropic_agent": ("anthropic",),
     "openai_agent": ("openai",),

@@ -17,6 +17,8 @@ import yaml
 from tests.support.paths import ROOT
 from tests.support.repositories import ENVIRONMENT, git
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = ROOT / "examples" / "guarded"
 CHECK, SNAPSHOTS, SARIF = "Lint, lock and perturbation", "Snapshots", "Findings as SARIF"
 

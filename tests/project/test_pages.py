@@ -22,6 +22,7 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_followed(page: Path, tmp_path: Path) -> None:
     """All blocks of a page run in their order, and print what the page shows."""
@@ -80,6 +81,7 @@ class TestTheReader:
             "```sh\npip install 'deepprompt[snapshot]'\n```\n<!-- not run: it fails -->\n```sh\nfalse\n```\n",
         )
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("page", "said"),
         [

@@ -19,6 +19,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = read_blocks(README)
 
 
+@pytest.mark.slow
 def test_the_test_passes(tmp_path: Path) -> None:
     """The test that the README shows fails without its snapshot, and passes with the flag that writes it."""
     (block,) = [block for block in BLOCKS if block.title == "test_prompt.py"]
@@ -43,6 +44,7 @@ def test_every_link_leads_somewhere() -> None:
     assert [link for link in links if link not in headings and not (ROOT / link).is_file()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", re.findall(r"^\| `deepprompt (.*?)`", README, re.MULTILINE))
 def test_every_command_of_the_table_runs(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]

@@ -138,6 +138,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Released:
     return Released(checkout, tuple(files), work, wheel_name, wheel, sdist_name, sdist)
 
 
+@pytest.mark.slow
 class TestReproducible:
     """The same sources give the same bytes, wherever and whenever they are built."""
 
@@ -164,6 +165,7 @@ class TestReproducible:
         assert wheel == {released.wheel_name: released.wheel}
 
 
+@pytest.mark.slow
 class TestContents:
     """What is in the wheel and in the sdist."""
 
@@ -236,6 +238,7 @@ def installed(released: Released) -> Installed:
     return Installed(venv, packages, tuple(files))
 
 
+@pytest.mark.slow
 class TestInstalled:
     """The wheel in an environment of its own, away from the checkout."""
 
@@ -304,6 +307,7 @@ def type_check(installed: Installed, project: Path, *names: str) -> tuple[int, l
     return done.returncode, [line for line in done.stdout.splitlines() if ": note: " not in line]
 
 
+@pytest.mark.slow
 class TestTyped:
     """The types as another project sees them, which has the wheel and not the checkout."""
 
@@ -363,6 +367,7 @@ class TestTyped:
 class TestVersion:
     """One version, in one place, and a changelog that knows it."""
 
+    @pytest.mark.slow
     def test_everything_says_the_same(self, released: Released) -> None:
         """The names of the files, the metadata and the package agree."""
         assert released.wheel_name == f"deepprompt-{VERSION}-py3-none-any.whl"
@@ -471,6 +476,7 @@ OURS = sorted(path.name for path in WORKFLOWS.glob("*.yml"))
 class TestWorkflows:
     """What runs at a code host, as far as that can be seen from here."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "path", [*WORKFLOWS.glob("*.yml"), *ROOT.glob("examples/*/.github/workflows/*.yml")], ids=lambda path: path.name
     )
@@ -562,6 +568,7 @@ class TestWorkflows:
         assert done.stdout.startswith(f"::error::{said}" if said else "")
         assert done.stdout.count("\n") == (1 if said else 0)
 
+    @pytest.mark.slow
     def test_the_two_builds(self, released: Released, tmp_path: Path) -> None:
         """The step that builds twice and compares runs, and what it builds is what was built here."""
         (script,) = [step["run"] for step in steps("release.yml") if "-m build" in step.get("run", "")]

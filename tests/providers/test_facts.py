@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import deepprompt.providers
@@ -22,6 +22,7 @@ from deepprompt.errors import AssetError
 from deepprompt.providers.facts import Facts, bundled_facts, load_facts
 from deepprompt.providers.rules import own_name
 from deepprompt.words import Target
+from tests.support.examples import examples
 
 AS_OF = "2026-11-15"
 
@@ -485,7 +486,7 @@ class TestNames:
         """Route, region, maker, date and version do not belong to a model's own name."""
         assert own_name(model) == own
 
-    @settings(deadline=None, max_examples=200, database=None)
+    @examples(200)
     @given(st.text(alphabet="ab-v1:@./ 2025_é", max_size=40))
     def test_any_name(self, model: str) -> None:
         """Whatever a model is called, its own name is a part of that, and rules are found."""

@@ -57,6 +57,7 @@ from tests.support.recorder import Recorder, recorder, sdk
 
 # What pydantic says of LiteLLM's own types, and of how it copies a chunk of a stream.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings(
         r"ignore:Items? '.*' on TypedDict class '\w+' (is|are) using the `ReadOnly` qualifier:UserWarning"
     ),

@@ -40,6 +40,8 @@ from tests.support.answers import (
 )
 from tests.support.recorder import Recorded, Recorder, recorder, sdk
 
+pytestmark = pytest.mark.slow
+
 GEMINI = "gemini-3.8-flash"
 CACHE = {"name": "cachedContents/abc", "model": f"models/{GEMINI}", "usageMetadata": {"totalTokenCount": 9000}}
 

@@ -13,12 +13,13 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt.errors import DeepPromptError, UsageError
 from deepprompt.providers.usage import Usage, read_usage
 from tests.support.answers import ANTHROPIC_USAGE, RECORDED, RESPONSES
+from tests.support.examples import examples
 from tests.support.recorder import sdk
 
 # One provider's own words for the same traffic: tokens paid in full, read, written, and of output.
@@ -220,6 +221,7 @@ def test_attributes_do_as_well_as_keys(name: str) -> None:
     assert read_usage(as_objects(answer)) == usage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SDK_OBJECTS)
 def test_the_objects_of_the_sdks_read_like_their_json(name: str) -> None:
     """The SDK's own type, made of the recorded JSON, reads like that JSON."""
@@ -243,6 +245,7 @@ def test_the_dicts_of_botocore_read_like_their_json(name: str) -> None:
     assert read_usage(parsed) == usage
 
 
+@pytest.mark.slow
 def test_the_usage_of_pydantic_ai() -> None:
     """Its own object is read like the JSON of the same numbers."""
     usage = sdk("pydantic_ai").RequestUsage(
@@ -261,7 +264,7 @@ def test_the_objects_of_litellm_read_like_their_json(name: str, monkeypatch: pyt
     assert read_usage(made) == read_usage(made.usage) == read_usage(made.model_dump()) == usage
 
 
-@settings(deadline=None, max_examples=100, database=None)
+@examples(100)
 @given(full=COUNTS, read=COUNTS, written=COUNTS, output=COUNTS)
 def test_the_same_traffic_is_the_same_usage(full: int, read: int, written: int, output: int) -> None:
     """Whether a provider's input includes the cached tokens or not makes no difference here."""
@@ -271,7 +274,7 @@ def test_the_same_traffic_is_the_same_usage(full: int, read: int, written: int, 
     assert (traffic.uncached, traffic.written) == (full, written)
 
 
-@settings(deadline=None, max_examples=100, database=None)
+@examples(100)
 @given(full=COUNTS, read=COUNTS, written=COUNTS, output=COUNTS)
 def test_what_was_not_read_is_no_write(full: int, read: int, written: int, output: int) -> None:
     """Where a provider does not tell what it wrote, all that it did not read is paid in full."""
@@ -356,7 +359,7 @@ def test_turns_can_be_summed() -> None:
         Usage() + 1  # type: ignore[operator]
 
 
-@settings(deadline=None, max_examples=100, database=None)
+@examples(100)
 @given(usages=st.lists(USAGES, max_size=5))
 def test_a_sum_does_not_depend_on_its_order(usages: list[Usage]) -> None:
     """Each number of a sum is the sum of that number, whichever way round, and nothing is lost."""

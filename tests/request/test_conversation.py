@@ -12,13 +12,14 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import DeepPromptError, Note
 from deepprompt.errors import MessageError
 from deepprompt.providers.neutral import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
 from deepprompt.request.conversation import Conversation
+from tests.support.examples import examples
 
 PIXEL = "iVBORw0KGgo="
 NAN = float("nan")
@@ -758,6 +759,7 @@ class TestHostile:
         assert native.block["source"] == document["source"]
         assert native.block["source"] is not document["source"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "messages",
         [
@@ -800,7 +802,7 @@ messages = st.lists(
 
 
 @given(messages)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_read_or_refused(messages: list[Any]) -> None:
     """Whatever is passed is read, in texts that encode, or refused with an error of ours."""
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import Note, Pace, Part, ProjectContext, Prompt, Request, SystemPromptBuilder, build_request
@@ -25,11 +25,12 @@ from deepprompt.providers.facts import bundled_facts
 from deepprompt.request.marks import CHOICES, Mark
 from deepprompt.words import Target
 from tests.support.conversations import Message, Scene, long_scenes, scenes
+from tests.support.examples import examples
 from tests.support.models import DATA, MODELS, rest, said
 from tests.support.paths import ROOT
 from tests.support.wire_rules import check, marks, unmarked
 
-MANY = settings(deadline=None, max_examples=14)
+MANY = examples(14)
 
 
 # Whose entries are found by looking back from a mark: the positions, and whether a run of tool blocks is one.
@@ -125,7 +126,7 @@ def test_marks_stand_where_they_are_said_to(to: Target, data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@settings(MANY, max_examples=8)
+@examples(8)
 @given(data=st.data())
 def test_what_is_given_stays_as_it_was(to: Target, data: st.DataObject) -> None:
     """The caller's messages and tools are only read, and nothing in the body is theirs."""
@@ -146,7 +147,7 @@ def ruin(value: Any) -> None:
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@settings(MANY, max_examples=8)
+@examples(8)
 @given(data=st.data())
 def test_the_order_of_tools_does_not_matter(to: Target, data: st.DataObject) -> None:
     """Tools stand in one order, however they were given."""
@@ -157,11 +158,12 @@ def test_the_order_of_tools_does_not_matter(to: Target, data: st.DataObject) -> 
     assert json.dumps(other.request().body) == json.dumps(case.request().body)
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     """Neither a second time nor another hash seed changes a byte of a body, a mark or a note."""
     collected: list[Case] = []
 
-    @settings(MANY, max_examples=25, database=None)
+    @examples(25)
     @given(case=st.sampled_from(TARGETS).flatmap(cases))
     def collect(case: Case) -> None:
         collected.append(case)
@@ -191,7 +193,7 @@ def fingerprint(case: Case) -> str:
 
 
 @pytest.mark.parametrize("whose", LOOKBACKS)
-@settings(MANY, max_examples=14)
+@examples(14)
 @given(data=st.data())
 def test_the_previous_request_is_found_however_long_the_turn(whose: str, data: st.DataObject) -> None:
     """Looking back from some mark finds the newest entry that the previous request wrote, after any turn."""

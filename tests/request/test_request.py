@@ -178,6 +178,7 @@ class TestRequest:
         assert "\ufffd" in json.dumps(request.body, ensure_ascii=False).encode().decode()
         assert Note("replaced", "prompt", "lone surrogates, by U+FFFD", 8) in request.notes
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("to", TARGETS)
     def test_long(self, to: Target) -> None:
         """Five thousand messages take moments, whoever said them."""

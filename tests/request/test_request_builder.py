@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import Note, Pace, Part, Prompt, Request, build_request
@@ -21,12 +21,13 @@ from deepprompt.request.conversation import Conversation
 from deepprompt.request.request import RequestBuilder
 from deepprompt.words import Target
 from tests.support.conversations import Message, long_scenes, scenes
+from tests.support.examples import examples
 from tests.support.growing import as_prompt, outcome
 from tests.support.growth import steps
 from tests.support.models import MODELS, Model
 from tests.support.wire_rules import marks
 
-MANY = settings(deadline=None, max_examples=12)
+MANY = examples(12)
 
 OPUS: dict[str, Any] = {"to": "anthropic", "model": "claude-opus-5-5"}
 SONNET_ON_BEDROCK: dict[str, Any] = {"to": "bedrock", "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}

@@ -50,6 +50,7 @@ def test_requests_are_those_that_would_be_built(provider: Any, marked: bool) -> 
     assert len(found) > 8
 
 
+@pytest.mark.slow
 def test_a_long_conversation_takes_no_square() -> None:
     """Five hundred turns take seconds, not the minute that building each from its start would."""
     messages: list[Any] = []

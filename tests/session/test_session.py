@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
@@ -46,6 +46,7 @@ from deepprompt.session.record import Verdict, judge
 from deepprompt.session.saved import FORMAT
 from deepprompt.words import OnChange, Target
 from tests.support.conversations import TOOL_NAMES, WORDS, Message, conversations, texts
+from tests.support.examples import examples
 from tests.support.growth import steps
 from tests.support.models import MODELS, Model, rest, said
 from tests.support.paths import ROOT
@@ -664,6 +665,7 @@ class SimpleMapping(Mapping[str, Any]):
         return len(self.items_)
 
 
+@pytest.mark.slow
 def test_messages_of_the_real_sdks() -> None:
     """Anthropic's and OpenAI's own objects can be appended as they come."""
     message = sdk("anthropic.types").Message.model_validate(
@@ -1085,6 +1087,7 @@ def test_what_was_not_said_yet_is_said_after_a_resume(tmp_path: Path) -> None:
     assert loaded.user("Three.", make(skills="")) == ()
 
 
+@pytest.mark.slow
 def test_another_process_sends_the_same_bytes(tmp_path: Path) -> None:
     """With another hash seed too, for every provider; and once more after it has saved the session itself."""
     session = busy()
@@ -1128,6 +1131,7 @@ def test_the_file_is_its_owners(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["s"]
 
 
+@pytest.mark.slow
 def test_a_file_is_whole_whenever_a_process_dies(tmp_path: Path) -> None:
     """Killed while it saves one session over the other again and again, it leaves the one or the other."""
     path = tmp_path / "s"
@@ -1614,6 +1618,7 @@ def test_what_the_provider_says_beside_what_we_know() -> None:
     assert asked().record(anthropic_says("unavailable"), at=400.0).kind == "expired"
 
 
+@pytest.mark.slow
 def test_answers_of_the_real_sdks() -> None:
     """Their own objects are read, diagnostics and all."""
     message = sdk("anthropic.types").Message.model_validate(
@@ -1716,7 +1721,7 @@ class Run:
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@settings(deadline=None, max_examples=8)
+@examples(8)
 @given(data=st.data())
 def test_what_was_sent_starts_what_is_sent_next(to: Target, data: st.DataObject, tmp_path_factory: Any) -> None:
     """Whatever is said and whatever moves, through resumes and children: within an epoch nothing sent ever changes."""

@@ -517,6 +517,7 @@ def outcomes(root: Path, path: str, swap: Callable[[], None], times: int) -> set
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("walks")
 def test_a_file_swapped_with_a_link_never_gives_outside_bytes(tmp_path: Path) -> None:
     """However a file and a link to a secret change places, the secret is never read."""
@@ -534,6 +535,7 @@ def test_a_file_swapped_with_a_link_never_gives_outside_bytes(tmp_path: Path) ->
     assert outcomes(root, "AGENTS.md", swap, 2000) <= {b"inside", b"refused", b"unreadable", b"missing"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not files._WALKS, reason="this system cannot open relative to a folder")
 def test_a_folder_swapped_with_a_link_never_gives_outside_bytes(tmp_path: Path) -> None:
     """However a folder and a link to another change places, nothing outside the root is read."""

@@ -22,6 +22,8 @@ from deepprompt.sources.function import _STAGE, Function, Surroundings, call_fun
 from tests.support.layout import lay_out
 from tests.support.repositories import contents, processes_with
 
+pytestmark = pytest.mark.slow
+
 NOON = 1_700_000_000.0
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepprompt.errors import SourceError
@@ -24,6 +24,7 @@ from deepprompt.sources.instructions import (
 )
 from deepprompt.text.hygiene import TRUNCATION_MARKER
 from deepprompt.words import NoteKind
+from tests.support.examples import examples
 from tests.support.layout import lay_out
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links, FIFOs and sockets")
@@ -367,7 +368,7 @@ def test_a_list_of_files_can_be_made_by_hand() -> None:
     assert InstructionFiles([file]) == [file]
 
 
-@settings(deadline=None, max_examples=60, database=None)
+@examples(60)
 @given(data=st.binary(max_size=60), times=st.sampled_from([1, 50, 400]))
 @example(data=b"\r\n", times=4001)
 @example(data="🐘".encode(), times=2500)

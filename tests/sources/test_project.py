@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY, Note
@@ -23,6 +23,7 @@ from deepprompt.sources.project import (
     render_project_context,
     render_sections,
 )
+from tests.support.examples import examples
 
 # What Python calls a system, and what Go does.
 SYSTEMS = {
@@ -185,7 +186,7 @@ def test_what_was_neutralised_is_noted_by_its_field() -> None:
     ]
 
 
-@settings(deadline=None, max_examples=100, database=None)
+@examples(100)
 @given(fields=st.lists(st.text(max_size=20) | st.just(DYNAMIC_CONTEXT_BOUNDARY), min_size=8, max_size=8))
 def test_no_field_forges_a_line_or_the_boundary(fields: list[str]) -> None:
     """Whatever the fields hold, the project section has a line for each and no section has the boundary."""

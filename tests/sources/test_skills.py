@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepprompt.errors import SkillError, SourceError
@@ -17,6 +17,7 @@ from deepprompt.prompt import Note
 from deepprompt.sources import files, skills
 from deepprompt.sources.skills import SCAN_FOLDERS, Skill, SkillChange, SkillStore, load_skills
 from deepprompt.words import NoteKind
+from tests.support.examples import examples
 
 needs_links = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and FIFOs")
 
@@ -425,7 +426,7 @@ def test_a_cut_value_does_not_end_in_a_separator(tmp_path: Path, key: str, limit
     assert len(found.description) <= 80
 
 
-@settings(deadline=None, max_examples=100, database=None)
+@examples(100)
 @given(name=NOT_COLUMNS, description=NOT_COLUMNS, run_mode=NOT_COLUMNS, tools=NOT_COLUMNS)
 @example(name="|", description="|", run_mode="|", tools="|,|")
 def test_an_index_line_always_has_five_columns(
@@ -442,7 +443,7 @@ def test_an_index_line_always_has_five_columns(
     assert store.index_text().splitlines(keepends=True) == [store.index_text()]
 
 
-@settings(deadline=None, max_examples=100, database=None)
+@examples(100)
 @given(front=st.text(max_size=60) | st.text(st.sampled_from('ab:-[]{}"\\UuFx0&*!%|>?#\n \t'), max_size=60))
 def test_any_front_matter_loads(tmp_path_factory: pytest.TempPathFactory, front: str) -> None:
     """No front matter makes the loading of skills fail, and what it gives encodes."""

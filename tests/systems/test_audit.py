@@ -347,6 +347,7 @@ def test_half_a_write(torn: bytes, root: Path, log: Path) -> None:
     assert ids(log) == ["1", "2"]
 
 
+@pytest.mark.slow
 def test_kills(root: Path, log: Path) -> None:
     """Killed at any moment, a process loses no record that it had written, and the next one goes on."""
     (root / "a.txt").write_text("long " * 50_000)  # so that many kills hit a write
@@ -372,6 +373,7 @@ def test_kills(root: Path, log: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_two_writers(root: Path, log: Path) -> None:
     """Two processes that append 10,000 records each lose none, and keep each its order."""
     children = [start(APPENDER, root, log, name, 10_000, "quiet") for name in ("a", "b")]

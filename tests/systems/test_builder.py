@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import (
@@ -32,6 +32,7 @@ from deepprompt import (
 from deepprompt.errors import SourceError
 from deepprompt.sources import project as project_module
 from deepprompt.systems import builder as builder_module
+from tests.support.examples import examples
 
 BASE_V1_SHA256 = "5b20a2555a631fbd410e5f05fafdc697215d197b008bfb6c207a6aef607b8d50"
 
@@ -233,7 +234,8 @@ cases = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=4, deadline=None)
+@pytest.mark.slow
+@examples(4)
 @given(st.lists(cases, min_size=5, max_size=20))
 def test_same_bytes_in_a_fresh_process(many: list[dict[str, Any]]) -> None:
     """The bytes are the same in another process with another hash seed, locale, time zone and width."""

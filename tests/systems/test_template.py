@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepprompt.errors import (
@@ -25,6 +25,7 @@ from deepprompt.prompt import Pace, sha256_hex
 from deepprompt.sources import files
 from deepprompt.systems import template as module
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler, is_token, minified
+from tests.support.examples import examples
 from tests.support.layout import lay_out
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and FIFOs")
@@ -471,7 +472,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r")).filter(
 @given(st.lists(TEXT.filter(lambda text: "$$" not in text), min_size=1), TEXT.filter(lambda text: "$$" not in text))
 @example(["x", "\n"], "\n")
 @example(["\\1", "\\g<0>"], "\\0")
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_content(stretches: list[str], include: str) -> None:
     """The content is exactly the template with the directives' lines replaced, and its parts join to it."""
     with TemporaryDirectory() as folder:

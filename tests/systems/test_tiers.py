@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
@@ -32,6 +32,7 @@ from deepprompt import (
 )
 from deepprompt.errors import MessageError
 from deepprompt.systems.tiers import mark_last
+from tests.support.examples import examples
 
 # Copied from the seed, byte for byte.
 STRUCTURE = """# Repository Structure
@@ -778,7 +779,7 @@ class TestPrompt:
         assert written.count("\ufffd".encode()) == len(notes)
 
 
-LAW = settings(deadline=None, max_examples=60, database=None)
+LAW = examples(60)
 
 # Text as bad as it gets: any code points, lone surrogates too, and pieces of our own structure.
 pieces = st.text(st.characters(exclude_categories=()), max_size=6) | st.sampled_from(
@@ -903,7 +904,7 @@ def test_the_order_of_mappings_does_not_matter(given: TieredContext) -> None:
     assert assemble_messages(shuffled) == assemble_messages(given)
 
 
-@settings(LAW, max_examples=25)  # two contexts each
+@examples(25)  # two contexts each
 @given(contexts, contexts, st.integers(0, 3))
 def test_a_tier_depends_on_nothing_after_it(given: TieredContext, other: TieredContext, slow: int) -> None:
     """What stands before the end of a tier keeps its bytes, whatever changes after it: that is what is cached."""
@@ -967,7 +968,8 @@ def _in_a_fresh_process(many: Iterable[TieredContext], seed: str) -> list[str]:
     return run.stdout.splitlines()
 
 
-@settings(max_examples=2, deadline=None, database=None)
+@pytest.mark.slow
+@examples(2)
 @given(st.lists(contexts, min_size=5, max_size=15))
 def test_same_bytes_in_a_fresh_process(many: list[TieredContext]) -> None:
     """The bytes are the same in another process with another hash seed, locale and time zone."""

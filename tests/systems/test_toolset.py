@@ -7,13 +7,14 @@ import warnings
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import estimate_tokens
 from deepprompt.catalog import SUFFIX, bundled
 from deepprompt.prompt import Note
 from deepprompt.systems.toolset import Toolset, known_tools, tool_definitions
+from tests.support.examples import examples
 
 VERSION = ("claude_code", "2.1.37")
 
@@ -226,7 +227,7 @@ def test_a_near_miss_is_warned_of() -> None:
     assert [(str(warning.message), warning.filename) for warning in caught] == [(said, __file__)]
 
 
-@settings(deadline=None, max_examples=60, database=None)
+@examples(60)
 @given(names=st.lists(NAMES, max_size=10), data=st.data())
 def test_order_given_does_not_matter(names: list[str], data: st.DataObject) -> None:
     """However the enabled tools are ordered or repeated, definitions and notes are the same bytes."""

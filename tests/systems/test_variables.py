@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt.errors import VariableError
 from deepprompt.prompt import Note
 from deepprompt.systems.variables import interpolate, variables_of
+from tests.support.examples import examples
 
 FOUND = {
     "none": ("Plain.", []),
@@ -47,7 +48,7 @@ VALUES = (
     .map("".join)
     .filter(bool)
 )
-PLAIN = settings(deadline=None, max_examples=100, database=None)
+PLAIN = examples(100)
 
 
 @pytest.mark.parametrize(("text", "names"), FOUND.values(), ids=FOUND)

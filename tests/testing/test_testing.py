@@ -10,6 +10,8 @@ import pytest
 from tests.support.pages import read_blocks
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 DOCS = (ROOT / "docs" / "testing.md").read_text("utf-8")
 
 PROMPTS = """

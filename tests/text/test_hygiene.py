@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Callable
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY, Note
@@ -29,6 +29,7 @@ from deepprompt.text.hygiene import (
     trim,
     unify_line_ends,
 )
+from tests.support.examples import examples
 
 DECODED = {
     "ascii": (b"a\n", "a\n"),
@@ -363,7 +364,7 @@ OPENERS = st.tuples(
         for cased in [letter.upper() if upper else letter]
     )
 )  # fmt: skip
-PLAIN = settings(deadline=None, max_examples=100, database=None)
+PLAIN = examples(100)
 
 
 @pytest.mark.parametrize(("data", "text"), DECODED.values(), ids=DECODED)
@@ -813,7 +814,7 @@ ASCII_PIECES = st.one_of(
 )
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.lists(ASCII_PIECES, max_size=12).map("".join))
 def test_patterns_for_ascii_find_what_the_whole_ones_find(text: str) -> None:
     """The small patterns are for speed alone: in a text of ASCII they match the same places."""

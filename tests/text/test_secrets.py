@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import (
@@ -28,6 +28,7 @@ from deepprompt.sources import project as project_module
 from deepprompt.sources.files import shown_path
 from deepprompt.sources.project import render_sections
 from deepprompt.text.secrets import _KEYS, _WORDS, redact
+from tests.support.examples import examples
 from tests.support.keys import KEYS, WORD
 from tests.support.layout import lay_out
 from tests.support.repositories import commit, git, make_repository
@@ -88,7 +89,7 @@ TEXTS = st.lists(
                      "PRIVATE KEY-----", WORD, "A" * 20, "[redacted: "]),
     max_size=20,
 ).map("".join)  # fmt: skip
-PLAIN = settings(deadline=None, max_examples=100, database=None)
+PLAIN = examples(100)
 
 
 def digest(key: str) -> str:
@@ -263,6 +264,7 @@ def test_no_key_is_in_an_error(leaky: Path) -> None:
     assert secrets_in(*messages) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--json"], [], ["--preset", "claude_code"], ["--cwd", "none"]], ids=" ".join)
 def test_no_key_is_in_what_the_command_prints(leaky: Path, options: list[str]) -> None:
     """Neither on standard output nor on standard error, nor in the report as JSON."""

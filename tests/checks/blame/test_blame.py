@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import (
@@ -34,6 +34,7 @@ from deepprompt.providers.segments import Segment
 from deepprompt.text.compare import TextChange, classify, shared_start
 from deepprompt.words import BlameKind, Target
 from tests.support.conversations import Kinds, scenes
+from tests.support.examples import examples
 from tests.support.planted import MODELS, PLANTS, RULES, TALK, Plant, body, built, edited, said, talk, tooled
 
 PLACES = {
@@ -544,7 +545,7 @@ SEGMENTS = st.builds(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(SEGMENTS, max_size=4), st.lists(SEGMENTS, max_size=4), st.lists(SEGMENTS, max_size=4))
 def test_segments(start: list[Segment], old: list[Segment], new: list[Segment]) -> None:
     """For blocks there is nothing to blame exactly if the later ones begin with the earlier, marks aside."""
@@ -561,8 +562,9 @@ def test_segments(start: list[Segment], old: list[Segment], new: list[Segment]) 
         assert found.offset == offset
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", TARGETS)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_a_conversation_that_goes_on(to: Target, data: st.DataObject) -> None:
     """Each request of a conversation begins with the one before it, whoever it is for and wherever its marks stand."""
@@ -582,6 +584,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_texts_take_no_longer_than_others(unit: str) -> None:
     """Ten megabytes of what could make a pattern go back and forth are compared in a moment."""

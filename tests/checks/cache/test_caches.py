@@ -910,6 +910,7 @@ def positions(blocks: Sequence[Segment], rules: Rules) -> int:
     return sum(kind not in runs or number == 0 or kinds[number - 1] != kind for number, kind in enumerate(kinds))
 
 
+@pytest.mark.slow
 class TestSpeed:
     """200 requests of 500 blocks take well under a second; the limit is for slow machines."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import build_cached_content, build_request
@@ -44,6 +44,7 @@ from tests.support.bodies import (
     user,
 )
 from tests.support.conversations import long_scenes, scenes
+from tests.support.examples import examples
 from tests.support.models import MODELS
 
 SHORT: Body = {"cache_control": {"type": "ephemeral", "ttl": "5m"}}
@@ -329,7 +330,7 @@ TRUE_FACTS = {"DP607", "DP614"}
 
 
 @pytest.mark.parametrize("to", MODELS)
-@settings(deadline=None, max_examples=4)
+@examples(4)
 @given(data=st.data())
 def test_our_own_requests_raise_nothing(to: Target, data: st.DataObject) -> None:
     """Whatever is said and wherever it goes, a request that we build breaks no rule, even if all were large enough."""
@@ -360,7 +361,7 @@ WHOSE = (
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(body=st.dictionaries(st.sampled_from(TOP), anything()), rules=st.sampled_from(WHOSE))
 def test_a_hostile_body_is_refused_or_judged(body: Body, rules: tuple[str, str] | None) -> None:
     """Whatever a body is, there is a `MessageError` or a list of findings, each in a single line."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import Pace, Part, Prompt, Request, Session
@@ -42,6 +42,7 @@ from tests.support.bodies import (
     user,
 )
 from tests.support.conversations import long_scenes, scenes
+from tests.support.examples import examples
 from tests.support.growing import as_prompt, outcome
 from tests.support.models import MODELS
 
@@ -246,7 +247,7 @@ def test_a_message_shows_no_key_and_no_line_break() -> None:
 
 
 @pytest.mark.parametrize("to", MODELS)
-@settings(deadline=None, max_examples=3)
+@examples(3)
 @given(data=st.data())
 def test_our_own_conversations_raise_nothing(to: Target, data: st.DataObject) -> None:
     """Whatever is said, and wherever it goes, the requests of a session break no rule; only images may come late."""
@@ -281,7 +282,7 @@ def test_a_session_whose_project_moves_raises_nothing() -> None:
     assert found(*bodies) == []
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     recorded=st.lists(
         st.fixed_dictionaries(

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt import Pace, Part, Prompt, SystemPromptBuilder
@@ -30,6 +30,7 @@ from deepprompt.checks.settings import Settings
 from deepprompt.commands.targets import load_subject
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as BOUNDARY
 from deepprompt.providers.segments import Segment
+from tests.support.examples import examples
 from tests.support.growth import in_proportion
 from tests.support.keys import KEYS
 from tests.support.paths import DATA, ROOT
@@ -570,6 +571,7 @@ def repeated(unit: str, modules: tuple[ModuleType, ...]) -> Callable[[int], Call
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 def test_time_in_proportion(unit: str) -> None:
     """However often whatever is repeated, four times the text takes each module about four times as long."""
@@ -577,6 +579,7 @@ def test_time_in_proportion(unit: str) -> None:
         in_proportion(repeated(unit, (module,)), largest=1 << 16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 def test_time_of_large_texts(name: str) -> None:
     """So it does up to a megabyte, which what is slow only there would show."""
@@ -584,7 +587,7 @@ def test_time_of_large_texts(name: str) -> None:
 
 
 @given(st.text(st.sampled_from("`'\"<>/\\|=#-_:{}()[]\n\t aA1x\u200b\u202e今é") | st.characters(), max_size=200))
-@settings(max_examples=200)
+@examples(200)
 def test_any_text_can_be_linted(text: str) -> None:
     """Whatever the text, each finding is in it, and its message is one line."""
     for value in (text, {"tools": [{"name": "f", "description": text}], "system": text, "messages": []}):

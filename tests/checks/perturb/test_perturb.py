@@ -25,6 +25,8 @@ from tests.support import stable, unstable
 from tests.support.layout import lay_out
 from tests.support.repositories import contents, make_repository
 
+pytestmark = pytest.mark.slow
+
 # What moves each function of the corpus, and where: the place and the line, None where chance has a say.
 UNSTABLE: dict[str, tuple[str, str, int | None]] = {
     "minute": ("clock", "text", 2),

@@ -80,6 +80,7 @@ def shell(script: str) -> tuple[str, ...]:
     return ("/bin/sh", "-c", script)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scripts", "answers", "bound"), ANSWERS.values(), ids=ANSWERS)
 def test_answers(scripts: tuple[str, ...], answers: list[bytes | None], bound: float) -> None:
     """Each command gets its first bytes of output, or None if it failed or was not done, before the deadline."""
@@ -89,6 +90,7 @@ def test_answers(scripts: tuple[str, ...], answers: list[bytes | None], bound: f
     assert time.monotonic() - begin < SOON + SLACK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collect", [_collect, _collect_portably])
 @pytest.mark.parametrize(("scripts", "answers", "bound"), ANSWERS.values(), ids=ANSWERS)
 def test_collectors_agree(
@@ -171,6 +173,7 @@ LEAVERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", LEAVERS.values(), ids=LEAVERS)
 def test_nothing_is_left_alive(tmp_path: Path, script: str) -> None:
     """When the answer comes, no command nor any process of its group is alive."""
@@ -310,6 +313,7 @@ def test_sigint_waits_and_then_interrupts() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["sleep 60", "exec >&-; sleep 60"], ids=["with output open", "with output closed"])
 @pytest.mark.parametrize("collect", [_collect, _collect_portably])
 def test_giving_up(collect: Collector, script: str) -> None:

@@ -257,6 +257,7 @@ TRAPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [True, False], ids=["", "without flags"])
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.__name__)
 def test_nothing_of_theirs_runs(
@@ -435,6 +436,7 @@ LINKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inside", [False, True], ids=["leading out", "staying inside"])
 @pytest.mark.parametrize("path", LINKS)
 def test_links_are_refused(repository: Path, tmp_path: Path, path: str, inside: bool) -> None:
@@ -488,6 +490,7 @@ PIPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "said"), PIPES.items())
 def test_pipes_keep_nobody_waiting(repository: Path, tmp_path: Path, name: str, said: str) -> None:
     """A named pipe, wherever git might open it, is refused at once or ends at the deadline."""
@@ -827,6 +830,7 @@ print(sorted(ends), sorted(left))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "end", "first"), [(2, 1, 1), (15, -15, 2)], ids=["SIGINT", "SIGTERM"])
 def test_signal_at_any_line_leaves_nothing(
     repository: Path, temporary: Path, number: int, end: int, first: int

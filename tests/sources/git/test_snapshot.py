@@ -146,6 +146,7 @@ CHANGES: dict[Callable[[Path], None], tuple[str, str]] = {
 LIKE_PLAIN_GIT = [*CHANGES, conflict, file_became_link, long_name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_changes(repository: Path, change: Callable[[Path], None]) -> None:
     """Status is `XY path` lines; the summaries come unstaged first, with their indent, without the last newline."""
@@ -158,6 +159,7 @@ def test_changes(repository: Path, change: Callable[[Path], None]) -> None:
     assert snapshot.notes == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("below", "stale"), [(".", True), ("sub", False)], ids=["top, stale", "below"])
 @pytest.mark.parametrize("change", LIKE_PLAIN_GIT, ids=lambda change: change.__name__)
 def test_says_what_plain_git_says(repository: Path, change: Callable[[Path], None], below: str, stale: bool) -> None:
@@ -435,6 +437,7 @@ KINDS: dict[Callable[[Path], Path], str] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 def test_kinds_of_repository(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     """Every kind of repository is read as plain git reads it, and is the same the next time."""
@@ -497,6 +500,7 @@ NAMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "status"), NAMES.items())
 def test_names(repository: Path, name: bytes, status: str) -> None:
     """Names are UTF-8 with control characters C-quoted; what is hidden or not UTF-8 is made visible."""
@@ -524,6 +528,7 @@ SUBJECTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("subject", "shown"), [(key, value[1]) for key, value in SUBJECTS.items()])
 def test_subjects(repository: Path, subject: str, shown: str) -> None:
     """A commit is one line of visible characters and bounded length, whatever its subject."""
@@ -574,6 +579,7 @@ BRANCHES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("branch", "shown"), BRANCHES.items())
 def test_branch_names(repository: Path, branch: str, shown: str) -> None:
     """A branch is shown by its name, with nothing hidden in it, and is never taken for an option."""
@@ -608,6 +614,7 @@ def fill(folder: Path, total: int, name: Callable[[int], str]) -> None:
     write(folder, {"z" * (total - 4): ""})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("total", "cut"), [(STATUS_LIMIT - 1, False), (STATUS_LIMIT, False), (STATUS_LIMIT + 1, True), (90_000, True)]
 )
@@ -632,6 +639,7 @@ def test_status_limit(repository: Path, letter: str, total: int, cut: bool) -> N
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [50, 130, 1500])
 @pytest.mark.parametrize("where", ["unstaged", "staged"])
 def test_diff_limit(tmp_path: Path, where: str, count: int) -> None:
@@ -656,6 +664,7 @@ def test_diff_limit(tmp_path: Path, where: str, count: int) -> None:
         assert ("cut", "git diff", "longer than 8000 bytes") in [(n.kind, n.source, n.detail) for n in snapshot.notes]
 
 
+@pytest.mark.slow
 def test_many_untracked_files(repository: Path) -> None:
     """A folder of untracked files is one entry, even if the repository asks for each of them."""
     git(repository, "config", "status.showUntrackedFiles", "all")
@@ -668,6 +677,7 @@ def test_many_untracked_files(repository: Path) -> None:
 BOOLEANS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "1": True, "0": False}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "truth"), BOOLEANS.items())
 def test_file_mode_is_honoured(repository: Path, value: str, truth: bool) -> None:
     """With core.fileMode off, in any of git's spellings, a changed mode is no change."""
@@ -677,6 +687,7 @@ def test_file_mode_is_honoured(repository: Path, value: str, truth: bool) -> Non
     assert read_git(repository).status == (" M a.txt\n" if truth else "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "truth"), (BOOLEANS | {"input": True}).items())
 def test_line_end_conversion_is_honoured(repository: Path, value: str, truth: bool) -> None:
     """With core.autocrlf on, in any of git's spellings, other line ends are no change."""
@@ -791,6 +802,7 @@ ENVIRONMENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variables", ENVIRONMENTS, ids=lambda variables: "-".join(variables))
 def test_environment_is_without_effect(
     repository: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
@@ -989,6 +1001,7 @@ BETWEEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stale", [False, True], ids=["", "stale"])
 @pytest.mark.parametrize("change", BETWEEN, ids=lambda change: change.__name__)
 def test_changes_between_two_calls_are_seen(repository: Path, change: Callable[[Path], None], stale: bool) -> None:
@@ -1036,6 +1049,7 @@ def test_two_repositories_in_turn(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(5))
 def test_edit_right_after_a_commit_is_seen(repository: Path, attempt: int) -> None:
     """An edit of the same size in the same tick of the clock as the commit is seen, call after call."""
@@ -1061,6 +1075,7 @@ def test_stale_files_are_no_change(repository: Path) -> None:
             (repository / name).touch()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [linked_work_tree, submodule, shallow, sha256, split_index, sparse, packed],
@@ -1324,6 +1339,7 @@ SIGNALS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "timeout", "ends", "shown"), SIGNALS.values(), ids=SIGNALS)
 def test_signals_leave_nothing(
     repository: Path, temporary: Path, number: signal.Signals, timeout: str, ends: int, shown: str
