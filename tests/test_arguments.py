@@ -27,6 +27,7 @@ from deepprompt.errors import (
     VariableError,
 )
 from deepprompt.prompt import Note
+from deepprompt.sources.skills import SkillStore
 from tests.support.layout import lay_out
 
 api: Any = deepprompt  # of which a type checker would say the same
@@ -37,7 +38,7 @@ SLOW = api.Part("slow", "s", api.Pace.RELEASE, "test")
 GIT = api.GitSnapshot(status=" M a.py\n")
 FILES = [api.InstructionFile("AGENTS.md", "Be kind.")]
 PROMPT = api.Prompt((SLOW,))
-STORE = api.SkillStore()
+STORE = SkillStore()
 CONFIG = api.PromptAssemblyConfig()
 AGENT = api.AgentDefinition("You review.")
 
