@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from deepprompt.cli import main
-from deepprompt.commands.output import counted
 from deepprompt.prompt import sha256_hex
+from deepprompt.text.display import counted
 from tests.support.layout import lay_out
 
 CaptureText = pytest.CaptureFixture[str]

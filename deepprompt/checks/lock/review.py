@@ -9,6 +9,7 @@ from deepprompt.checks.lock.lock import LockChange, LockedPart, LockedPrompt
 from deepprompt.checks.settings import Settings
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.rules import Rules
+from deepprompt.text.display import counted
 
 
 @dataclass(frozen=True, slots=True)
