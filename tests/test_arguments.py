@@ -38,7 +38,7 @@ SLOW = api.Part("slow", "s", api.Pace.RELEASE, "test")
 GIT = api.GitSnapshot(status=" M a.py\n")
 FILES = [api.InstructionFile("AGENTS.md", "Be kind.")]
 PROMPT = api.Prompt((SLOW,))
-STORE = SkillStore()
+STORE: Any = SkillStore()
 CONFIG = api.PromptAssemblyConfig()
 AGENT = api.AgentDefinition("You review.")
 
