@@ -25,7 +25,7 @@ from deepprompt import (
     render_project_context,
 )
 from deepprompt.prompt import Pace
-from deepprompt.sources import project as project_module
+from deepprompt.systems.context import forget
 from deepprompt.systems.toolset import known_tools
 
 PARTS = 20
@@ -63,7 +63,7 @@ def rows(settings: Settings) -> Iterator[Row]:
     builder = example_builder()
     fixed = [part.text for part in builder.compose().parts]
     contexts = [example_project(number) for number in range(CONTEXTS)]
-    suffixes = [render_project_context(context) for context in contexts]  # read_git looks at its texts in the same way
+    suffixes = [render_project_context(context) for context in contexts]  # from here on their sections are cached
     lists = cycle([[*fixed, suffix] for suffix in suffixes])
     projects = cycle(contexts)
 
@@ -75,7 +75,7 @@ def rows(settings: Settings) -> Iterator[Row]:
         return builder.build()
 
     def build_unread() -> str:
-        project_module.forget()
+        forget()
         return build()
 
     def build_pair() -> tuple[str, str]:
@@ -91,9 +91,9 @@ def rows(settings: Settings) -> Iterator[Row]:
         for name, render in renderers("".join(fixed), ["suffix"]).items()
     }
     new = compare({"join": join, "deepprompt": build, **rivals}, rounds)
-    yield row(f"build(), {size}, a new context of what read_git said", new, target=2)
+    yield row(f"build(), {size}, a new context of sections rendered before", new, target=2)
     yield row(
-        "build(), a new context of texts that nobody looked at yet",
+        "build(), a new context of new texts",
         compare({"join": join, "deepprompt": build_unread}, rounds),
         note="looks for keys, tags and boundaries in 3 KB",
     )

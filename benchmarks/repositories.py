@@ -47,7 +47,7 @@ def _measured(repository: Path, name: str, rounds: int, again: float, first: flo
         read_git(repository, timeout=60)
 
     def read_first() -> None:
-        git_module._last = None
+        git_module._known.cache_clear()
         read()
 
     limit = {f"plain git {slowest}": plain[slowest]}

@@ -28,13 +28,14 @@ _NAMES = {
     "sources.claude_md": ("load_claude_md",),
     "sources.git.snapshot": ("GitSnapshot", "read_git"),
     "sources.instructions": ("InstructionFile", "load_instruction_files"),
-    "sources.project": ("ProjectContext", "discover_project_context", "render_project_context"),
+    "sources.project": ("ProjectContext", "discover_project_context"),
     "sources.skills": ("load_skills",),
     "systems.agents": (
         "AgentDefinition", "agent_prompt", "assemble_subagent_prompt", "compose_subagent_prompt", "reminder",
     ),
     "systems.audit": ("AuditLog",),
     "systems.builder": ("BASE_PROMPT_V1", "SystemPromptBuilder", "inject_recalled"),
+    "systems.context": ("render_project_context",),
     "systems.preset": (
         "McpServer", "PromptAssemblyConfig", "PromptVars", "SlashCommand", "SystemPromptConfig",
         "assemble_system_prompt", "compose_system_prompt",

@@ -31,7 +31,6 @@ from deepprompt.sources.instructions import InstructionFile as InstructionFile
 from deepprompt.sources.instructions import load_instruction_files as load_instruction_files
 from deepprompt.sources.project import ProjectContext as ProjectContext
 from deepprompt.sources.project import discover_project_context as discover_project_context
-from deepprompt.sources.project import render_project_context as render_project_context
 from deepprompt.sources.skills import load_skills as load_skills
 from deepprompt.systems.agents import AgentDefinition as AgentDefinition
 from deepprompt.systems.agents import agent_prompt as agent_prompt
@@ -42,6 +41,7 @@ from deepprompt.systems.audit import AuditLog as AuditLog
 from deepprompt.systems.builder import BASE_PROMPT_V1 as BASE_PROMPT_V1
 from deepprompt.systems.builder import SystemPromptBuilder as SystemPromptBuilder
 from deepprompt.systems.builder import inject_recalled as inject_recalled
+from deepprompt.systems.context import render_project_context as render_project_context
 from deepprompt.systems.preset import McpServer as McpServer
 from deepprompt.systems.preset import PromptAssemblyConfig as PromptAssemblyConfig
 from deepprompt.systems.preset import PromptVars as PromptVars

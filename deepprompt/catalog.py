@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from deepprompt.errors import AssetError, FileRefusedError, UnknownPartError
 from deepprompt.prompt import BOUNDARY_PART, Pace, Part
@@ -244,20 +245,15 @@ class Catalog:
         return f"families: {', '.join(self.families()) or 'none'}"
 
 
-_bundled: Catalog | None = None
-
-
+@cache
 def bundled() -> Catalog:
     """Return the catalogue that is part of this package."""
-    global _bundled
-    if _bundled is None:
-        import deepprompt
+    import deepprompt
 
-        # The loader that found the package reads its data too, from a folder or from a zip, without an import.
-        loader = deepprompt.__spec__.loader
-        assets = os.path.join(os.path.dirname(deepprompt.__file__), "assets")
-        _bundled = Catalog("deepprompt", lambda path: loader.get_data(os.path.join(assets, *path.split("/"))))  # type: ignore[union-attr]
-    return _bundled
+    # The loader that found the package reads its data too, from a folder or from a zip, without an import.
+    loader = deepprompt.__spec__.loader
+    assets = os.path.join(os.path.dirname(deepprompt.__file__), "assets")
+    return Catalog("deepprompt", lambda path: loader.get_data(os.path.join(assets, *path.split("/"))))  # type: ignore[union-attr]
 
 
 def from_folder(folder: str | os.PathLike[str]) -> Catalog:

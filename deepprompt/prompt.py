@@ -75,6 +75,24 @@ class Note:
         return f"{self.kind}: {self.source}{where}: {self.detail}{times}"
 
 
+class NotedText(str):
+    """Text that a loader read, with its notes: whoever makes a prompt of the text takes the notes with it."""
+
+    notes: tuple[Note, ...]
+
+    def __new__(cls, text: str, notes: Iterable[Note] = ()) -> NotedText:
+        """Return the text, equal to any other `str` of the same characters."""
+        noted = super().__new__(cls, text)
+        noted.notes = tuple(notes)
+        return noted
+
+
+def notes_of(value: object) -> tuple[Note, ...]:
+    """Return the notes that a value carries, none if it is a plain text or list."""
+    notes: tuple[Note, ...] = getattr(value, "notes", ())
+    return notes
+
+
 @dataclass(frozen=True)
 class Prompt:
     """Parts from slow to fast, the tools that a provider caches with them, and the notes about both.

@@ -29,6 +29,9 @@ Order = Literal["algorithm", "catalog"]
 NoteKind = Literal["skipped", "refused", "cut", "neutralised", "replaced", "kept", "redacted", "pace", "cache", "model"]
 """What a `Note` reports."""
 
+GitState = Literal["read", "none", "unreadable"]
+"""Whether git's answers about a folder are known."""
+
 VerdictKind = Literal["hit", "cold start", "expired", "below minimum", "ours", "provider", "unknown"]
 """Why a request was or was not read from the cache."""
 

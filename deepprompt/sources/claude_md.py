@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from deepprompt.errors import SourceError
-from deepprompt.prompt import Note
+from deepprompt.prompt import Note, NotedText
 from deepprompt.sources.advice import load_advice
 from deepprompt.sources.files import path_text, reason_of, shown_path
 
@@ -15,16 +15,13 @@ SEPARATOR = "\n\n---\n\n"
 _OWN_NAMES = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
 
 
-def load_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> str:
+def load_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> NotedText:
     """Return the CLAUDE.md files of `cwd`, then of each folder above it up to and including `root`, joined.
 
-    Without a `root` that is the top of the repository, or `cwd` itself where there is none.
+    Without a `root` that is the top of the repository, or `cwd` itself outside a repository. The text carries notes on
+    files that were skipped, refused or cut.
     """
-    return read_claude_md(cwd, root, [])
-
-
-def read_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | None, notes: list[Note]) -> str:
-    """Do the same, with notes on what was skipped, refused or cut."""
+    notes: list[Note] = []
     cwd = path_text(cwd, "load_claude_md: cwd")
     if not cwd:
         raise SourceError("load_claude_md: empty cwd; pass the project's folder")
@@ -44,7 +41,7 @@ def read_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | N
     paths = ["/".join([*folders, name]) for name in _OWN_NAMES]
     paths += ["/".join([*folders[:depth], "CLAUDE.md"]) for depth in reversed(range(len(folders)))]
     texts = [_load(top, path, notes) for path in paths]
-    return SEPARATOR.join(text for text in texts if text)
+    return NotedText(SEPARATOR.join(text for text in texts if text), notes)
 
 
 def _repository_top(start: str, notes: list[Note]) -> str:

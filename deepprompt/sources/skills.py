@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from deepprompt.errors import FileRefusedError, SkillError, SourceError
-from deepprompt.prompt import Note, sha256_hex
+from deepprompt.prompt import Note, NotedText, sha256_hex
 from deepprompt.sources.files import (
     path_text,
     read_below,
@@ -79,9 +79,9 @@ class SkillStore:
         self.notes = tuple(notes)
         self._by_name = {skill.name: skill for skill in self.skills}
 
-    def index_text(self) -> str:
-        """Return the skill directory for the static prefix, one line a skill."""
-        return "".join([skill.index_line() for skill in self.skills])
+    def index_text(self) -> NotedText:
+        """Return the skill directory for the static prefix, one line a skill, with the notes of this store."""
+        return NotedText("".join([skill.index_line() for skill in self.skills]), self.notes)
 
     def version_hash(self) -> str:
         """Return the SHA-256 of the index text, in hex."""

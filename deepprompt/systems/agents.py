@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from deepprompt.arguments import expect, expect_each, expect_texts
 from deepprompt.catalog import Catalog, bundled
 from deepprompt.errors import SkillError, UnknownPartError, VariableError
-from deepprompt.prompt import Note, Pace, Part, Prompt
+from deepprompt.prompt import Note, Pace, Part, Prompt, notes_of
 from deepprompt.sources.skills import SkillStore
 from deepprompt.systems.overrides import Overrides
 from deepprompt.systems.preset import PromptAssemblyConfig, environment_part
@@ -64,7 +64,7 @@ def compose_subagent_prompt(
         ),
     ):
         expect(value, kind, f"compose_subagent_prompt: {what}", takes)
-    notes: list[Note] = []
+    notes: list[Note] = [*notes_of(skills)]
     parts = [Part("prompt", agent.prompt, Pace.PROJECT, "argument:prompt")]
     if agent.critical_system_reminder:
         reminder_text = f"CRITICAL REMINDER: {agent.critical_system_reminder}"
@@ -73,6 +73,7 @@ def compose_subagent_prompt(
         shown = scrub(name, "skills", notes)
         parts.append(Part(f"skill {shown}", _skill_body(name, skills), Pace.PROJECT, f"skill:{shown}"))
     if include_claude_md and parent.claude_md_content:
+        notes += notes_of(parent.claude_md_content)
         content = escape_roles(parent.claude_md_content, "CLAUDE.md", notes)
         parts.append(Part("claude_md", content, Pace.PROJECT, "argument:claude_md_content"))
     parts.append(environment_part(parent, notes))

@@ -21,9 +21,11 @@ from deepprompt.prompt import (
     Part,
     Prompt,
     hold_to_order,
+    notes_of,
     parts_of,
 )
-from deepprompt.sources.project import ProjectContext, refuse_project, render_sections
+from deepprompt.sources.project import ProjectContext
+from deepprompt.systems.context import refuse_project, render_sections
 from deepprompt.text.hygiene import escape_boundary, escape_roles, is_blank, one_line, scrub
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
@@ -78,7 +80,9 @@ class SystemPromptBuilder:
     ) -> None:
         if project is not None and not hasattr(project, "git_status"):
             refuse_project(project)
-        notes: list[Note] = list(getattr(instructions, "notes", ()))
+        notes: list[Note] = [
+            note for given in (static_base, instructions, skill_directory, append) for note in notes_of(given)
+        ]
         parts = _base_parts(static_base, parts_of(base_parts, "SystemPromptBuilder: base_parts", _PARTS), notes)
         # Somebody's own class in place of a file will do, so its type is not asked for.
         parts += _instruction_parts(_each(instructions, "content", "SystemPromptBuilder: instructions", _FILES), notes)
@@ -152,6 +156,7 @@ class SystemPromptBuilder:
         notes = list(self._notes)
         parts = self._parts
         if self.project is not None:
+            notes += (*notes_of(self.project), *getattr(self.project, "git_notes", ()))
             texts = render_sections(self.project, notes)
             named = zip(CONTEXT_HEADINGS, texts, strict=True)
             parts += tuple(Part(name, text, Pace.TURN, "project") for name, text in named)

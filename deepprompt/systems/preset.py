@@ -17,7 +17,7 @@ from os import PathLike, fspath
 from deepprompt.arguments import expect, expect_each, expect_texts
 from deepprompt.catalog import Catalog, Row, bundled
 from deepprompt.errors import AssetError, BudgetError, UnknownPartError
-from deepprompt.prompt import BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Note, Pace, Part, Prompt
+from deepprompt.prompt import BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Note, Pace, Part, Prompt, notes_of
 from deepprompt.sources.files import path_text
 from deepprompt.sources.project import ProjectContext
 from deepprompt.systems.builder import SystemPromptBuilder
@@ -223,7 +223,7 @@ class _Assembly:
         self.catalog = bundled()
         self.family, self.version = self.catalog.resolve(ask)
         self.rows = self.catalog.table(self.family, self.version, ORDERS[order])
-        self.notes: list[Note] = []
+        self.notes: list[Note] = [*notes_of(config.claude_md_content)]
         self.config = config
         self.overrides = Overrides(self.catalog, overrides) if overrides else None
         if self.overrides:

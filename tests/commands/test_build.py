@@ -101,8 +101,8 @@ class TestPrompt:
         assert match.groupdict() == {
             "cwd": str(folder),
             "branch": None,
-            "status": "(clean)\n",
-            "diff": "(no diff)\n",
+            "status": "(not a git repository)\n",
+            "diff": "(not a git repository)\n",
         }
 
     def test_repository(self, repository: Path, capsysbinary: CaptureBytes) -> None:

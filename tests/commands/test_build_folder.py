@@ -57,7 +57,14 @@ def git(project: Path, *arguments: str) -> None:
 def test_an_empty_folder(
     folders: tuple[Path, Path], capsysbinary: pytest.CaptureFixture[bytes], prompt_file: SnapshotAssertion
 ) -> None:
-    """With nothing to gather, the prompt is the base, the boundary and a clean project."""
+    """With nothing to gather and git not asked, the prompt is the base, the boundary and a clean project."""
+    assert build(folders, capsysbinary, "--no-git") == prompt_file
+
+
+def test_no_repository(
+    folders: tuple[Path, Path], capsysbinary: pytest.CaptureFixture[bytes], prompt_file: SnapshotAssertion
+) -> None:
+    """Outside a repository the model is told so, instead of reading about a clean work tree."""
     assert build(folders, capsysbinary) == prompt_file
 
 

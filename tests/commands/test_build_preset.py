@@ -393,7 +393,7 @@ class TestRefused:
             tmp_path / "assets",
             {"claude_code/2.1.37/preset.table": "a release !moon\n", "claude_code/2.1.37/a.md": "A.\n"},
         )
-        monkeypatch.setattr("deepprompt.catalog._bundled", from_folder(assets))
+        monkeypatch.setattr("deepprompt.systems.preset.bundled", lambda: from_folder(assets))
         known = "always, sessions, memory, mcp, slash_commands, claude_md, output_style, tool:NAME"
         assert failure(capsysbinary, *PRESET) == f"claude_code/2.1.37: part 'a' asks for 'moon'; known: {known}"
 

@@ -46,7 +46,7 @@ UNKNOWN = "the text that it was written against is not recorded, or no longer bu
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Bundle a part in two versions, and return an empty folder for overrides of it."""
     theirs = lay_out(tmp_path / "bundled", {"f/1.0/one.md": OLD, "f/2.0/one.md": NEW, "f/0.9/other.md": ""})
-    monkeypatch.setattr("deepprompt.catalog._bundled", from_folder(theirs))
+    monkeypatch.setattr("deepprompt.commands.diff.bundled", lambda: from_folder(theirs))
     (tmp_path / "own").mkdir()
     return tmp_path / "own"
 

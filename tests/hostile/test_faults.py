@@ -34,7 +34,7 @@ from deepprompt import (
 )
 from deepprompt.errors import AuditError, PromptAssemblyError, SkillError, SourceError
 from deepprompt.prompt import sha256_hex
-from deepprompt.sources.claude_md import read_claude_md
+from deepprompt.sources.claude_md import load_claude_md
 from deepprompt.sources.git import process as process_module
 from deepprompt.sources.git import snapshot as git_module
 from tests.support.hostile.properties import assert_neutral, assert_sound
@@ -207,7 +207,7 @@ def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (cwd / "sub/CLAUDE.md").symlink_to("../docs/agents.md")
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    monkeypatch.setattr(git_module, "_last", None)
+    git_module._known.cache_clear()
     return cwd
 
 
@@ -264,10 +264,9 @@ def test_claude_md(cwd: Path) -> None:
     lay_out(cwd.parent, {"CLAUDE.md": "above"})
 
     def load() -> Found:
-        notes: list[Note] = []
-        text = read_claude_md(cwd / "sub", None, notes)
+        text = load_claude_md(cwd / "sub")
         assert "above" not in text
-        return {piece: piece for piece in text.split("\n\n---\n\n") if piece}, tuple(notes)
+        return {piece: piece for piece in text.split("\n\n---\n\n") if piece}, text.notes
 
     assert set(load()[0]) == {"agents", "settings", "local", "top"}
     assert every_fault(load) > 100
@@ -281,14 +280,14 @@ def test_claude_md_where_the_folder_is_gone(cwd: Path, monkeypatch: pytest.Monke
     gone.rmdir()
     for folder in (".", "x"):
         with pytest.raises(SourceError, match=f"^load_claude_md: cwd '{folder}' cannot be used: No such file"):
-            read_claude_md(folder, None, [])
+            load_claude_md(folder)
         assert load_instruction_files(folder) == []
         assert load_skills(folder).skills == ()
 
 
 def snapshot(cwd: Path) -> Found:
     """Read git, as if it had never been read: each field by its name."""
-    git_module._last = None
+    git_module._known.cache_clear()
     found = read_git(cwd)
     fields = {
         "status": found.status,
@@ -364,7 +363,7 @@ def test_whole_prompt(canned: Path) -> None:
 
     def load() -> Found:
         skills = load_skills(canned, home)
-        git_module._last = None
+        git_module._known.cache_clear()
         try:
             git = read_git(canned)
         except SourceError as error:  # the folder is not one, says the system

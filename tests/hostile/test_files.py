@@ -26,7 +26,6 @@ from deepprompt import (
 )
 from deepprompt.errors import AssetError, PathEscapeError, PromptAssemblyError, SkillError
 from deepprompt.sources import skills as skills_module
-from deepprompt.sources.claude_md import read_claude_md
 from deepprompt.sources.instructions import FILE_LIMIT, WHITELIST
 from deepprompt.text.hygiene import TRUNCATION_MARKER
 from tests.support.hostile.doors import SECRET, gathered, reported, run, unprivileged, within
@@ -74,8 +73,8 @@ def bind(path: Path) -> None:
 
 def claude_notes(cwd: Path) -> tuple[str, list[Note]]:
     """Return the CLAUDE.md files of a folder, and the notes on them."""
-    notes: list[Note] = []
-    return read_claude_md(cwd, cwd, notes), notes
+    text = load_claude_md(cwd, cwd)
+    return text, [*text.notes]
 
 
 def refused_everywhere(cwd: Path, make: Callable[[Path], object], detail: str, *, skill: bool = True) -> None:

@@ -63,14 +63,14 @@ def test_trap(scene: Scene, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.reset()
     before = state(scene.folder)
     cwd = trap.cwd or scene.repository
-    git_module._last = None
+    git_module._known.cache_clear()
 
     with trap.during():
         said = [snapshot(name, trap, cwd) for _ in range(trap.turns)]
     if trap.alone:
         with monkeypatch.context() as patch:
             patch.setattr(git_module, "_GIT", ())
-            patch.setattr(git_module, "_last", None)
+            git_module._known.cache_clear()
             said.append(snapshot(name, trap, cwd))
     if name in FIRST.values() and not trap.seam and trap.steady:
         check_build(build(scene, trap, cwd), said[0], trap)

@@ -230,7 +230,7 @@ def test_no_byte_may_be_written(scene: Scene, tmp_path: Path, monkeypatch: pytes
 
 def fresh(cwd: Path) -> git_module.GitSnapshot:
     """What git says when nothing is remembered."""
-    git_module._last = None
+    git_module._known.cache_clear()
     return read_git(cwd)
 
 

@@ -98,7 +98,7 @@ def project(fields: dict[str, Any] | None) -> ProjectContext | None:
         "CWD": "cwd", "CurrentDate": "current_date", "GitStatus": "git_status", "GitDiff": "git_diff",
         "ActiveBranch": "active_branch", "OSName": "os_name", "OSVersion": "os_version", "Shell": "shell",
     }  # fmt: skip
-    return ProjectContext(**{names[name]: text(value) for name, value in fields.items()})
+    return ProjectContext(**{names[name]: text(value) for name, value in fields.items()})  # type: ignore[arg-type]
 
 
 def build(given: dict[str, Any], instructions: list[InstructionFile]) -> str:

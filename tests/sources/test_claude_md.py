@@ -9,7 +9,7 @@ import pytest
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
-from deepprompt.sources.claude_md import FILE_LIMIT, SEPARATOR, load_claude_md, read_claude_md
+from deepprompt.sources.claude_md import FILE_LIMIT, SEPARATOR, load_claude_md
 from deepprompt.sources.instructions import load_instruction_files
 from deepprompt.text.hygiene import TRUNCATION_MARKER
 from tests.support.layout import lay_out
@@ -37,8 +37,8 @@ def test_order(top: Path) -> None:
 
 def test_nothing(top: Path) -> None:
     """Where there is none, the content is empty and nothing is noted."""
-    notes: list[Note] = []
-    assert (read_claude_md(top, None, notes), notes) == ("", [])
+    text = load_claude_md(top)
+    assert (text, text.notes) == ("", ())
 
 
 def test_gaps(top: Path) -> None:
@@ -142,17 +142,17 @@ class TestLinks:
         """A link that leaves the root is refused and noted, and the rest is loaded."""
         (top / "CLAUDE.md").symlink_to(target.format(tmp=top.parent))
         (top / "CLAUDE.local.md").write_text("local")
-        notes: list[Note] = []
-        assert read_claude_md(top, None, notes) == "local"
-        assert notes == [Note("refused", str(top / "CLAUDE.md"), "leads out of its root")]
+        text = load_claude_md(top)
+        assert text == "local"
+        assert text.notes == (Note("refused", str(top / "CLAUDE.md"), "leads out of its root"),)
 
     def test_linked_settings_folder(self, top: Path) -> None:
         """A `.claude` folder that is a link out of the root is refused."""
         lay_out(top.parent, {"elsewhere/CLAUDE.md": "secret"})
         (top / ".claude").symlink_to("../elsewhere")
-        notes: list[Note] = []
-        assert read_claude_md(top, None, notes) == ""
-        assert notes == [Note("refused", str(top / ".claude/CLAUDE.md"), "leads out of its root")]
+        text = load_claude_md(top)
+        assert text == ""
+        assert text.notes == (Note("refused", str(top / ".claude/CLAUDE.md"), "leads out of its root"),)
 
     def test_out_of_the_folder_but_not_of_the_root(self, top: Path) -> None:
         """What counts is the root, not the folder that the link is in."""
@@ -164,18 +164,18 @@ class TestLinks:
         """A folder or a pipe of that name is refused, without waiting."""
         (top / "CLAUDE.md").mkdir()
         os.mkfifo(top / "CLAUDE.local.md")
-        notes: list[Note] = []
-        assert read_claude_md(top, None, notes) == ""
-        assert [(note.kind, note.detail) for note in notes] == [("refused", "not a regular file")] * 2
+        text = load_claude_md(top)
+        assert text == ""
+        assert [(note.kind, note.detail) for note in text.notes] == [("refused", "not a regular file")] * 2
 
     def test_hard_link(self, top: Path) -> None:
         """A file with a second name is kept and noted."""
         lay_out(top, {"CLAUDE.md": "x"})
         os.link(top / "CLAUDE.md", top / "other")
-        notes: list[Note] = []
-        assert read_claude_md(top, None, notes) == "x"
+        text = load_claude_md(top)
+        assert text == "x"
         detail = "a hard link: the same file has another name, maybe outside"
-        assert notes == [Note("kept", str(top / "CLAUDE.md"), detail)]
+        assert text.notes == (Note("kept", str(top / "CLAUDE.md"), detail),)
 
 
 class TestContent:
@@ -199,24 +199,23 @@ class TestContent:
     def test_empty(self, top: Path) -> None:
         """An empty file is skipped and noted."""
         lay_out(top, {"CLAUDE.md": "", "CLAUDE.local.md": "local"})
-        notes: list[Note] = []
-        assert read_claude_md(top, None, notes) == "local"
-        assert notes == [Note("skipped", str(top / "CLAUDE.md"), "it is empty")]
+        text = load_claude_md(top)
+        assert text == "local"
+        assert text.notes == (Note("skipped", str(top / "CLAUDE.md"), "it is empty"),)
 
     def test_at_the_limit(self, top: Path) -> None:
         """A file of the limit is whole."""
         lay_out(top, {"CLAUDE.md": "a" * FILE_LIMIT})
-        notes: list[Note] = []
-        assert (read_claude_md(top, None, notes), notes) == ("a" * FILE_LIMIT, [])
+        text = load_claude_md(top)
+        assert (text, text.notes) == ("a" * FILE_LIMIT, ())
 
     @pytest.mark.parametrize("size", [FILE_LIMIT + 1, 2 * FILE_LIMIT, 2 * FILE_LIMIT + 1, 10 * FILE_LIMIT])
     def test_cut(self, size: int, top: Path) -> None:
         """A longer file is cut to the limit, each by itself, and noted."""
         lay_out(top, {"CLAUDE.md": "a" * size, "CLAUDE.local.md": "local"})
-        notes: list[Note] = []
-        text = read_claude_md(top, None, notes)
+        text = load_claude_md(top)
         assert text == "a" * FILE_LIMIT + TRUNCATION_MARKER + SEPARATOR + "local"
-        assert notes == [Note("cut", str(top / "CLAUDE.md"), "longer than the 40000 bytes there is room for")]
+        assert text.notes == (Note("cut", str(top / "CLAUDE.md"), "longer than the 40000 bytes there is room for"),)
 
     def test_limit_counts_text_not_line_ends(self, top: Path) -> None:
         """The limit counts what line ends become, so a Windows checkout gives the same bytes."""
@@ -233,9 +232,9 @@ class TestContent:
         """A file that may not be read is skipped and noted."""
         lay_out(top, {"CLAUDE.md": "x"})
         (top / "CLAUDE.md").chmod(0)
-        notes: list[Note] = []
-        assert read_claude_md(top, None, notes) == ""
-        assert notes == [Note("skipped", str(top / "CLAUDE.md"), "cannot be read: Permission denied")]
+        text = load_claude_md(top)
+        assert text == ""
+        assert text.notes == (Note("skipped", str(top / "CLAUDE.md"), "cannot be read: Permission denied"),)
 
 
 def test_nothing_else_loads_it(top: Path) -> None:

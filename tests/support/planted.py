@@ -96,7 +96,7 @@ def plant(function: Callable[[Path], Plant]) -> Callable[[Path], Plant]:
 def built(folder: Path, rules: Sequence[str] = RULES, base: str = "", **project: str) -> Prompt:
     """Return the prompt for a folder with an AGENTS.md, as the builder makes it."""
     lay_out(folder, {"AGENTS.md": "\n".join(rules) + "\n"})
-    context = ProjectContext(cwd="/work", current_date="2026-11-14", os_name="linux", **project)
+    context = ProjectContext(cwd="/work", current_date="2026-11-14", os_name="linux", **project)  # type: ignore[arg-type]
     return SystemPromptBuilder(base, load_instruction_files(folder), project=context).compose()
 
 

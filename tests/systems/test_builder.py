@@ -30,8 +30,8 @@ from deepprompt import (
     render_project_context,
 )
 from deepprompt.errors import SourceError
-from deepprompt.sources import project as project_module
 from deepprompt.systems import builder as builder_module
+from deepprompt.systems.context import forget
 from tests.support.examples import examples
 
 BASE_V1_SHA256 = "5b20a2555a631fbd410e5f05fafdc697215d197b008bfb6c207a6aef607b8d50"
@@ -265,7 +265,7 @@ def test_no_way_to_build_is_ever_stale(
             builder.project = dataclasses.replace(builder.project)
         elif not isinstance(move, str):
             builder.project = move
-        project_module.forget()
+        forget()
         fresh = SystemPromptBuilder(static_base, given_files, project=builder.project).compose().text
 
         assert builder.build() == fresh

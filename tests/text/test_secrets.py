@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -24,9 +25,9 @@ from deepprompt import (
 )
 from deepprompt.errors import SkillError, SourceError
 from deepprompt.prompt import sha256_hex
-from deepprompt.sources import project as project_module
 from deepprompt.sources.files import shown_path
-from deepprompt.sources.project import render_sections
+from deepprompt.systems import context
+from deepprompt.systems.context import forget, render_sections
 from deepprompt.text.secrets import _KEYS, _WORDS, redact
 from tests.support.examples import examples
 from tests.support.keys import KEYS, WORD
@@ -223,7 +224,7 @@ def test_no_key_is_in_a_prompt_or_a_note(leaky: Path) -> None:
     prompt = SystemPromptBuilder(
         instructions=load_instruction_files(leaky), skill_directory=skills.index_text(), project=project
     ).compose()
-    notes = [str(note) for note in (*prompt.notes, *skills.notes, *snapshot.notes)]
+    notes = [str(note) for note in (*prompt.notes, *snapshot.notes)]
     shown = [prompt.text, *notes, *(part.name + part.origin for part in prompt.parts), *snapshot.recent_commits]
     assert secrets_in(*shown, *skills.names(), *prompt.digests) == []
     assert any(note.startswith("redacted: ") for note in notes)
@@ -297,13 +298,15 @@ def test_every_kind_has_a_word_and_an_example() -> None:
 def test_a_context_with_a_key_is_not_remembered(field: str) -> None:
     """Sections that needed no change are remembered; one with a key in it, and the key, are not."""
     key = KEYS["github-personal"][1]
-    project = ProjectContext(**{field: f"x/{key}"})
+    project = ProjectContext(**{field: f"x/{key}"})  # type: ignore[arg-type]
+    forget()
 
     notes: list[Note] = []
     first = render_sections(project, notes)
 
     assert [note.kind for note in notes] == ["redacted"]
-    known = (project_module._known_projects, project_module._known_statuses, project_module._known_diffs)
-    assert key not in str(known)
+    caches = (context._project_section, context._status_section, context._diff_section)
+    assert sum(cache.cache_info().currsize for cache in caches) == 2
+    assert key not in str([gc.get_referents(cache) for cache in caches])
     again: list[Note] = []
     assert (render_sections(project, again), again) == (first, notes)

@@ -80,28 +80,24 @@ def compose_folder(options: argparse.Namespace) -> Prompt:
     home = _home() if options.home is None else options.home
     home = os.path.abspath(home) if home else ""
     notes: list[Note] = []
-    skills = load_skills(cwd, home)
-    project, git_notes = (None, ()) if options.no_project else _project(cwd, options)
     builder = SystemPromptBuilder(
         base_parts=own_part("base", options.base_file) if options.base_file else _base_parts(options),
         instructions=load_instruction_files(cwd, home, portable=options.portable),
-        skill_directory=skills.index_text(),
-        project=project,
+        skill_directory=load_skills(cwd, home).index_text(),
+        project=None if options.no_project else _project(cwd, options),
         append=appended(options, notes),
     )
     prompt = builder.compose()
-    return dataclasses.replace(prompt, notes=(*prompt.notes, *notes, *skills.notes, *git_notes))
+    return dataclasses.replace(prompt, notes=(*prompt.notes, *notes))
 
 
-def _project(cwd: str, options: argparse.Namespace) -> tuple[ProjectContext, tuple[Note, ...]]:
+def _project(cwd: str, options: argparse.Namespace) -> ProjectContext:
     project = discover_project_context(cwd)
     if options.no_git:
-        return project, ()
+        return project
     from deepprompt.sources.git.snapshot import read_git
 
-    git = read_git(cwd, root=options.root)
-    project = project.with_git(git)
-    return project, git.notes
+    return project.with_git(read_git(cwd, root=options.root))
 
 
 def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:

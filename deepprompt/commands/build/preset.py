@@ -9,7 +9,7 @@ from deepprompt.catalog import from_folder
 from deepprompt.commands.build.options import appended
 from deepprompt.commands.options import own_text, working_folder
 from deepprompt.prompt import Note, Prompt
-from deepprompt.sources.claude_md import read_claude_md
+from deepprompt.sources.claude_md import load_claude_md
 from deepprompt.sources.project import discover_project_context
 from deepprompt.systems.preset import (
     McpServer,
@@ -39,7 +39,7 @@ def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -
         memory_enabled=options.memory,
         mcp_servers=[McpServer(from_system(name, "mcp", notes)) for name in options.mcp],
         slash_commands=[SlashCommand(name, description) for name, _, description in commands],
-        claude_md_content=read_claude_md(cwd, None, notes) if options.claude_md else "",
+        claude_md_content=load_claude_md(cwd) if options.claude_md else "",
         output_style=own_text(options.output_style_file) if options.output_style_file else "",
         max_system_prompt_tokens=options.max_tokens,
     )
@@ -57,4 +57,4 @@ def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -
         )
     origin = " ".join(own.origin for own in own_parts)
     parts = [dataclasses.replace(part, origin=origin) if part.name == "append" else part for part in prompt.parts]
-    return dataclasses.replace(prompt, parts=tuple(parts), notes=(*notes, *prompt.notes))
+    return dataclasses.replace(prompt, parts=tuple(parts), notes=(*project.notes, *notes, *prompt.notes))

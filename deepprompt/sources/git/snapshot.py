@@ -12,15 +12,19 @@ import re
 import stat
 import time
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.files import path_text, shown_path
 from deepprompt.sources.git.process import run_side_by_side, signals_wait
 from deepprompt.sources.git.repository import Repository, find_repository, private_git_dir, read_state
-from deepprompt.sources.project import remember_git
 from deepprompt.text.hygiene import decode, from_system, neutralise, one_line, shorten
 from deepprompt.text.secrets import redact
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from deepprompt.words import GitState
 
 STATUS_LIMIT = 4_000
 DIFF_LIMIT = 8_000
@@ -59,20 +63,25 @@ _OUTSIDE = (":(top)[/]*", ":(top)[.][.]/*", ":(top)*/[.][.]/*")
 
 @dataclass(frozen=True, slots=True)
 class GitSnapshot:
-    """What git said. Fields are empty where there is no repository or it could not be read; `notes` say why."""
+    """What git says about a folder.
+
+    `state` is `read`, `none` (not a repository) or `unreadable` (git failed, at least in part). A field that could not
+    be read is empty, and `notes` say why.
+    """
 
     status: str = ""
     diff: str = ""
     active_branch: str = ""
     recent_commits: tuple[str, ...] = ()
     notes: tuple[Note, ...] = field(default=(), compare=False)
+    state: GitState = "read"
 
 
 @dataclass(slots=True)
-class _Remembered:
-    """What holds as long as HEAD, index and settings stay.
+class _Known:
+    """Answers that hold as long as HEAD, index and settings stay the same.
 
-    Of a staged diff that is only that there is none: an edited .gitattributes changes what any other looks like.
+    A staged diff is known only if it is empty: an edited .gitattributes changes what any other looks like.
     """
 
     key: tuple[object, ...]
@@ -81,7 +90,7 @@ class _Remembered:
     commits: bytes | None = None
 
 
-_last: _Remembered | None = None
+_known = lru_cache(maxsize=1)(_Known)  # only those about the last repository are kept
 
 
 def read_git(
@@ -104,12 +113,14 @@ def read_git(
     try:
         repository = find_repository(cwd, root)
         if repository is None:
-            return GitSnapshot()
+            return GitSnapshot(state="none")
         return _snapshot(repository, os.path.realpath(cwd), deadline)
     except (SourceError, OSError) as error:
         reason = from_system(str(error)[:_MOST_TAMED], "git", [])
         reason = one_line(_tamed(reason, "git", []), "git", [])
-        return GitSnapshot(notes=(Note("skipped", "git", f"no git context: {reason}"[:MOST_REASON]),))
+        return GitSnapshot(
+            notes=(Note("skipped", "git", f"no git context: {reason}"[:MOST_REASON]),), state="unreadable"
+        )
 
 
 def _may_be_folder(path: str) -> bool:
@@ -123,12 +134,9 @@ def _may_be_folder(path: str) -> bool:
 
 
 def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
-    global _last
     git = _find_git(outside=repository.top)
     state = read_state(repository, deadline)
-    if _last is None or _last.key != (repository, state.key):
-        _last = _Remembered((repository, state.key))
-    known = _last
+    known = _known((repository, state.key))
     commands: dict[str, tuple[str, ...]] = {"status": _STATUS, "unstaged diff": _DIFF}
     if not known.nothing_staged:
         commands["staged diff"] = (*_DIFF, "--cached")
@@ -166,13 +174,13 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
     ]
     status_text = _status_text(outputs["status"], notes)
     diff_text = _diff_text(outputs["unstaged diff"], staged, notes)
-    remember_git(status_text, diff_text)
     return GitSnapshot(
         status=status_text,
         diff=diff_text,
         active_branch=_branch_text(repository, notes),
         recent_commits=_commit_lines(known.commits, notes),
         notes=tuple(notes),
+        state="unreadable" if None in outputs.values() else "read",
     )
 
 

@@ -48,7 +48,7 @@ pytestmark = pytest.mark.usefixtures("temporary")
 
 def reason(snapshot: GitSnapshot) -> str:
     """Return why there is no git context; an empty snapshot must say so in one note."""
-    assert snapshot == GitSnapshot()
+    assert snapshot == GitSnapshot(state="unreadable")
     [note] = snapshot.notes
     assert (note.kind, note.source) == ("skipped", "git")
     return note.detail.removeprefix("no git context: ")

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("temporary")
 
 def fresh(cwd: Path) -> GitSnapshot:
     """What git says when nothing is remembered."""
-    git_module._last = None
+    git_module._known.cache_clear()
     return read_git(cwd)
 
 
@@ -1115,7 +1115,7 @@ def test_not_a_repository(tmp_path: Path) -> None:
     """A folder in no repository has nothing to say, and nothing went wrong."""
     snapshot = read_git(tmp_path)
 
-    assert (snapshot, snapshot.notes) == (GitSnapshot(), ())
+    assert (snapshot, snapshot.notes) == (GitSnapshot(state="none"), ())
 
 
 def test_bare_repository_is_none(tmp_path: Path) -> None:
@@ -1124,12 +1124,12 @@ def test_bare_repository_is_none(tmp_path: Path) -> None:
     bare.mkdir(parents=True)
     git(bare, "init", "--quiet", "--bare")
 
-    assert read_git(bare) == GitSnapshot()
+    assert read_git(bare) == GitSnapshot(state="none")
 
 
 def reason(snapshot: GitSnapshot) -> str:
     """Return why there is no git context; an empty snapshot must say so in one note."""
-    assert snapshot == GitSnapshot()
+    assert snapshot == GitSnapshot(state="unreadable")
     [note] = snapshot.notes
     assert (note.kind, note.source) == ("skipped", "git")
     return note.detail
@@ -1162,7 +1162,7 @@ def test_git_that_cannot_start(repository: Path, tmp_path: Path, monkeypatch: py
 
     snapshot = read_git(repository)
 
-    assert snapshot == GitSnapshot(active_branch="main")
+    assert snapshot == GitSnapshot(active_branch="main", state="unreadable")
     assert [note.detail for note in snapshot.notes] == [
         f"no {name}: git failed or was not done in time"
         for name in ("status", "unstaged diff", "staged diff", "commits")
@@ -1241,7 +1241,7 @@ def test_damaged_repository(repository: Path, damage: Callable[[Path], None]) ->
 @pytest.mark.parametrize("timeout", [0.0, -1.0])
 def test_no_time(repository: Path, timeout: float) -> None:
     """Without time there is only the branch, which takes none."""
-    assert read_git(repository, timeout=timeout) == GitSnapshot(active_branch="main")
+    assert read_git(repository, timeout=timeout) == GitSnapshot(active_branch="main", state="unreadable")
 
 
 def test_reads_the_same_in_another_process(repository: Path) -> None:

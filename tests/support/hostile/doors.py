@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import subprocess
@@ -18,7 +17,6 @@ import pytest
 
 from deepprompt import (
     DYNAMIC_CONTEXT_BOUNDARY,
-    ProjectContext,
     Prompt,
     SystemPromptBuilder,
     discover_project_context,
@@ -36,24 +34,13 @@ COMMAND = (sys.executable, "-P", "-m", "deepprompt")
 
 def gathered(cwd: Path, home: Path | str = "", *, git: bool = False) -> Prompt:
     """Return the prompt of a folder as a runtime gathers it, with all notes, and see that it is sound."""
-    skills = load_skills(cwd, home)
-    project: ProjectContext | None = None
-    notes = skills.notes
-    if git:
-        snapshot = read_git(cwd)
-        project = dataclasses.replace(
-            discover_project_context(cwd),
-            active_branch=snapshot.active_branch,
-            git_status=snapshot.status,
-            git_diff=snapshot.diff,
-        )
-        notes += snapshot.notes
     builder = SystemPromptBuilder(
-        instructions=load_instruction_files(cwd, home), skill_directory=skills.index_text(), project=project
+        instructions=load_instruction_files(cwd, home),
+        skill_directory=load_skills(cwd, home).index_text(),
+        project=discover_project_context(cwd).with_git(read_git(cwd)) if git else None,
     )
     prompt = builder.compose()
     assert builder.build() == prompt.text
-    prompt = dataclasses.replace(prompt, notes=(*prompt.notes, *notes))
     assert_sound(prompt)
     assert SECRET not in prompt.text
     return prompt

@@ -52,7 +52,7 @@ class Stage:
 
     def read(self, timeout: float = DEADLINE) -> GitSnapshot:
         """Read the repository when nothing is remembered, and hold it to the deadline."""
-        git_module._last = None
+        git_module._known.cache_clear()
         with by(timeout):
             return read_git(self.repository, timeout=timeout)
 
@@ -179,7 +179,7 @@ def flood_on_standard_error(stage: Stage) -> None:
 
     snapshot = stage.read()
 
-    assert snapshot == GitSnapshot(active_branch="main")
+    assert snapshot == GitSnapshot(active_branch="main", state="unreadable")
     assert [note.detail for note in snapshot.notes] == [f"no {name}: {FAILED}" for name in COMMANDS]
     assert stage.alive() == []
     assert max(peak_memory(stage.repository, DEADLINE)) < 100
@@ -198,7 +198,7 @@ def git_that_is_missing(stage: Stage) -> None:
     for path in ("", str(stage.folder / "nowhere"), "relative:."):
         stage.patch.setenv("PATH", path)
         snapshot = stage.read()
-        assert snapshot == GitSnapshot()
+        assert snapshot == GitSnapshot(state="unreadable")
         assert [note.detail for note in snapshot.notes] == [
             "no git context: git is not installed, or not in an absolute folder of PATH"
         ]
@@ -227,7 +227,7 @@ def git_that_cannot_start(stage: Stage) -> None:
         stage.in_place_of_git("exit 0")
         (stage.folder / "bin/git").write_bytes(data)
         snapshot = stage.read()
-        assert snapshot == GitSnapshot(active_branch="main")
+        assert snapshot == GitSnapshot(active_branch="main", state="unreadable")
         assert [note.detail for note in snapshot.notes] == [f"no {name}: {FAILED}" for name in COMMANDS]
 
 
@@ -238,7 +238,7 @@ def git_that_prints_a_gigabyte(stage: Stage) -> None:
 
     snapshot = stage.read(2.0)
 
-    assert snapshot == GitSnapshot()
+    assert snapshot == GitSnapshot(state="unreadable")
     assert len(snapshot.notes) == 1
     assert stage.alive() == []
     assert max(peak_memory(stage.repository, 2.0)) < 100

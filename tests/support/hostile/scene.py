@@ -320,7 +320,7 @@ def unavailable(reason: str = "") -> Says:
     """Nothing, and one note that says why."""
 
     def check(snapshot: GitSnapshot) -> None:
-        assert snapshot == GitSnapshot()
+        assert snapshot == GitSnapshot(state="unreadable")
         [note] = snapshot.notes
         assert (note.kind, note.source) == ("skipped", "git")
         assert note.detail.startswith("no git context: ")
@@ -329,9 +329,14 @@ def unavailable(reason: str = "") -> Says:
     return check
 
 
+def nothing_yet(snapshot: GitSnapshot) -> None:
+    """A repository without a commit or a file, and nothing went wrong."""
+    assert (snapshot, snapshot.notes) == (GitSnapshot(), ())
+
+
 def no_repository(snapshot: GitSnapshot) -> None:
     """Nothing, and nothing went wrong."""
-    assert (snapshot, snapshot.notes) == (GitSnapshot(), ())
+    assert (snapshot, snapshot.notes) == (GitSnapshot(state="none"), ())
 
 
 def all_but(*missing: str, commits: int = 1, status: str = " M a.txt\n", diff: str = "") -> Says:

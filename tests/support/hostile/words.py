@@ -18,7 +18,7 @@ from tests.support.hostile.scene import (
     case,
     cases,
     change,
-    no_repository,
+    nothing_yet,
     right,
     unavailable,
 )
@@ -157,7 +157,7 @@ def unborn(scene: Scene) -> Trap:
     folder = scene.folder / "unborn"
     folder.mkdir()
     git(folder, "init", "--quiet", "--initial-branch=main")
-    return Trap(scene.fails("log", cwd=folder), no_repository, cwd=folder)
+    return Trap(scene.fails("log", cwd=folder), nothing_yet, cwd=folder)
 
 
 @case("G40")

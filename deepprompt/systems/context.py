@@ -1,0 +1,124 @@
+"""The sections after the boundary: how a prompt shows a `ProjectContext`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from deepprompt.prompt import CONTEXT_HEADINGS, Note
+from deepprompt.sources.project import ProjectContext
+from deepprompt.text.hygiene import escape_boundary, escape_roles, is_blank, one_line, scrub
+from deepprompt.text.secrets import redact
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    _Key = TypeVar("_Key", str, tuple[str, ...])
+
+_MOST_KEPT = 1 << 14
+_FIELDS = ("cwd", "current_date", "git_status", "git_diff", "active_branch", "os_name", "os_version", "shell")
+
+
+class _NotKeptError(Exception):
+    """Carries a section out of its cache: one that needed a change may hold a key, and a large one needs room."""
+
+    def __init__(self, section: str, notes: list[Note]) -> None:
+        self.section = section
+        self.notes = notes
+
+
+def render_project_context(project: ProjectContext) -> str:
+    """Return the project, git status and git diff sections as one text."""
+    return "".join(render_sections(project, []))
+
+
+def render_sections(project: ProjectContext, notes: list[Note]) -> tuple[str, str, str]:
+    """Return the project, git status and git diff sections, each starting with the newline that separates it."""
+    try:
+        short = (
+            project.cwd, project.current_date, project.os_name, project.os_version, project.shell, project.active_branch
+        )  # fmt: skip
+        return (
+            _rendered(_project_section, short, notes),
+            _rendered(_status_section, project.git_status, notes),
+            _rendered(_diff_section, project.git_diff, notes),
+        )
+    except (AttributeError, TypeError):  # checked only now, because this runs every turn
+        refuse_project(project)
+        raise
+
+
+def refuse_project(project: object) -> None:
+    """Raise if a value lacks a field of a project, or has one that is not text."""
+    from deepprompt.arguments import expect, wrong
+
+    for name in _FIELDS:
+        if not hasattr(project, name):
+            takes = "a ProjectContext, such as discover_project_context(cwd).with_git(read_git(cwd))"
+            raise wrong("SystemPromptBuilder: project", takes, project)
+        expect(getattr(project, name), str, f"ProjectContext: {name}", "text")
+
+
+def forget() -> None:
+    """Clear the caches of sections."""
+    for section in (_project_section, _status_section, _diff_section):
+        section.cache_clear()
+
+
+def _rendered(section: Callable[[_Key], str], key: _Key, notes: list[Note]) -> str:
+    try:
+        return section(key)
+    except _NotKeptError as error:
+        notes += error.notes
+        return error.section
+
+
+# Most sections are the same in the next turn, and looking for keys takes longer than everything else here.
+@lru_cache(maxsize=64)
+def _project_section(short: tuple[str, ...]) -> str:
+    cwd, date, system, version, shell, branch = short
+    if system and version:
+        system = f"{system} {version}"
+    fields = (("cwd", cwd), ("date", date), ("os", system), ("shell", shell), ("branch", branch))
+    notes: list[Note] = []
+    lines = [f"- {label}: {_field(value, label, notes)}\n" for label, value in fields if value]
+    return _kept(CONTEXT_HEADINGS["project"] + "".join(lines), notes)
+
+
+@lru_cache(maxsize=64)
+def _status_section(text: str) -> str:
+    return _git_section("git status", text, "(clean)\n")
+
+
+@lru_cache(maxsize=64)
+def _diff_section(text: str) -> str:
+    return _git_section("git diff", text, "(no diff)\n")
+
+
+def _git_section(name: str, text: str, placeholder: str) -> str:
+    notes: list[Note] = []
+    return _kept(CONTEXT_HEADINGS[name] + _body(text, placeholder, name, notes), notes)
+
+
+def _kept(section: str, notes: list[Note]) -> str:
+    """Return a section for its cache. One that must not be kept is raised instead, which no cache stores."""
+    if notes or len(section) > _MOST_KEPT:
+        raise _NotKeptError(section, notes)
+    return section
+
+
+def _field(value: str, source: str, notes: list[Note]) -> str:
+    return escape_boundary(one_line(_tame(value, source, notes), source, notes), source, notes)
+
+
+def _body(text: str, placeholder: str, source: str, notes: list[Note]) -> str:
+    if is_blank(text):
+        return placeholder
+    text = escape_boundary(_tame(text, source, notes), source, notes)
+    return text if text.endswith("\n") else text + "\n"
+
+
+def _tame(text: str, source: str, notes: list[Note]) -> str:
+    """Return a repository's text without keys and forged speakers. Its reader has made hidden characters visible."""
+    return escape_roles(redact(scrub(text, source, notes), source, notes), source, notes)
