@@ -50,7 +50,7 @@ _NAMES = {
     "systems.toolset": ("tool_definitions",),
     "tokens": ("estimate_tokens",),
     "tools": ("fingerprint",),
-    "words": ("Marks", "OnChange", "Order", "Target"),
+    "words": ("Lifetime", "Marks", "OnChange", "Order", "Target"),
 }  # fmt: skip
 """The public names by the module, below this package, that defines them."""
 

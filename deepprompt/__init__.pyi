@@ -65,6 +65,7 @@ from deepprompt.systems.tiers import tiered_system_prompt as tiered_system_promp
 from deepprompt.systems.toolset import tool_definitions as tool_definitions
 from deepprompt.tokens import estimate_tokens as estimate_tokens
 from deepprompt.tools import fingerprint as fingerprint
+from deepprompt.words import Lifetime as Lifetime
 from deepprompt.words import Marks as Marks
 from deepprompt.words import OnChange as OnChange
 from deepprompt.words import Order as Order

@@ -27,8 +27,12 @@ from deepprompt.systems.variables import interpolate, variables_of
 from deepprompt.text.hygiene import escape_boundary, escape_roles, neutralise, one_line, scrub
 from deepprompt.tokens import estimate_tokens
 
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from deepprompt.words import Order
+
 PRESETS = {"claude_code": "claude_code@2.1.37", "deepseek": "base@1.0.0"}
-ORDERS = {"algorithm": "preset.table", "catalog": "catalog.table"}
+ORDERS: dict[Order, str] = {"algorithm": "preset.table", "catalog": "catalog.table"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,7 @@ class Choice:
     chosen: bool
 
 
-def assemble_system_prompt(config: PromptAssemblyConfig, order: str = "algorithm") -> str:
+def assemble_system_prompt(config: PromptAssemblyConfig, order: Order = "algorithm") -> str:
     """Return the system prompt."""
     try:
         return _assembled(config, order, bundled())
@@ -154,13 +158,13 @@ def assemble_system_prompt(config: PromptAssemblyConfig, order: str = "algorithm
 
 
 @lru_cache(maxsize=8)
-def _assembled(config: PromptAssemblyConfig, order: str, catalog: Catalog) -> str:  # noqa: ARG001 - part of the key
+def _assembled(config: PromptAssemblyConfig, order: Order, catalog: Catalog) -> str:  # noqa: ARG001 - part of the key
     return compose_system_prompt(config, order).text
 
 
 def compose_system_prompt(
     config: PromptAssemblyConfig,
-    order: str = "algorithm",
+    order: Order = "algorithm",
     *,
     environment_last: bool = False,
     overrides: Catalog | None = None,
@@ -198,7 +202,7 @@ def resolve_preset(name: str) -> str:
     raise UnknownPartError(f"no preset named {name!r}; there are: {', '.join(sorted(PRESETS))}")
 
 
-def choices(config: PromptAssemblyConfig, order: str = "algorithm") -> list[Choice]:
+def choices(config: PromptAssemblyConfig, order: Order = "algorithm") -> list[Choice]:
     """Return every part of the preset in order, and whether its condition holds."""
     assembly = _Assembly(config, resolve_preset(config.system_prompt.preset), order, None)
     return [Choice(row, assembly.holds(row)) for row in assembly.rows]
@@ -217,7 +221,7 @@ def environment_part(config: PromptAssemblyConfig, notes: list[Note]) -> Part:
 class _Assembly:
     """One prompt in the making: the table, the facts that conditions ask about, the values of variables."""
 
-    def __init__(self, config: PromptAssemblyConfig, ask: str, order: str, overrides: Catalog | None) -> None:
+    def __init__(self, config: PromptAssemblyConfig, ask: str, order: Order, overrides: Catalog | None) -> None:
         if order not in ORDERS:
             raise UnknownPartError(f"no order named {order!r}; there are: {', '.join(ORDERS)}")
         self.catalog = bundled()

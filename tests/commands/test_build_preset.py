@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from deepprompt import DYNAMIC_CONTEXT_BOUNDARY, bundled, estimate_tokens
 from deepprompt.catalog import from_folder
 from deepprompt.cli import main
+from deepprompt.commands.build.options import ORDERS
+from deepprompt.providers import TARGETS
 from deepprompt.systems.preset import (
     McpServer,
     PromptAssemblyConfig,
     SlashCommand,
     compose_system_prompt,
 )
+from deepprompt.words import Order, Target
 from tests.support.examples import examples
 from tests.support.layout import lay_out
 
@@ -403,3 +406,9 @@ class TestRefused:
         tuples = PromptAssemblyConfig(enabled_tools=("Glob",), mcp_servers=(McpServer("a"),))
         assert lists == tuples
         assert hash(lists) == hash(tuples)
+
+
+def test_the_words_of_the_options_are_those_of_the_types() -> None:
+    """The command line repeats the words of two types, as importing the types would slow every start."""
+    assert get_args(Order) == ORDERS
+    assert get_args(Target) == TARGETS

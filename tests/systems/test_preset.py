@@ -31,6 +31,7 @@ from deepprompt import (
 from deepprompt.errors import AssetError, BudgetError, UnknownPartError, VariableError
 from deepprompt.systems import preset as preset_module
 from deepprompt.systems.preset import choices
+from deepprompt.words import Order
 
 MACHINE = {"cwd": "/srv/app", "os": "linux 6.9.1", "shell": "/bin/zsh"}
 ALL_TOOLS = [
@@ -71,7 +72,7 @@ EVERYTHING = PromptAssemblyConfig(
 )
 
 
-def names(config: PromptAssemblyConfig, order: str = "algorithm") -> list[str]:
+def names(config: PromptAssemblyConfig, order: Order = "algorithm") -> list[str]:
     """The names of a prompt's parts."""
     return [part.name for part in compose_system_prompt(config, order).parts]
 
@@ -256,7 +257,7 @@ class TestRules:
         with pytest.raises(UnknownPartError, match=r"no version of claude_code is 9; there are: 2\.1\.37"):
             assemble_system_prompt(of(system_prompt=SystemPromptConfig(preset="claude_code@9")))
         with pytest.raises(UnknownPartError, match="no order named 'x'; there are: algorithm, catalog"):
-            assemble_system_prompt(of(), order="x")
+            assemble_system_prompt(of(), order="x")  # type: ignore[arg-type]
 
     def test_choices_say_why(self) -> None:
         """For every part of the table it is told whether its condition holds."""

@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, assert_type
 
-from deepprompt import DYNAMIC_CONTEXT_BOUNDARY, DeepPromptError, GitSnapshot, InstructionFile, Note, Pace, Part, ProjectContext, Prompt, Request, Session, SystemPromptBuilder, Usage, build_request, fingerprint, load_instruction_files, load_skills, read_git, read_usage
+from deepprompt import (
+    DYNAMIC_CONTEXT_BOUNDARY,
+    DeepPromptError,
+    GitSnapshot,
+    InstructionFile,
+    Marks,
+    Note,
+    OnChange,
+    Pace,
+    Part,
+    ProjectContext,
+    Prompt,
+    Request,
+    Session,
+    SystemPromptBuilder,
+    Target,
+    Usage,
+    build_request,
+    fingerprint,
+    load_instruction_files,
+    load_skills,
+    read_git,
+    read_usage,
+)
 from deepprompt.errors import MessageError
 from deepprompt.session.notices import Change
 from deepprompt.session.record import Verdict
@@ -82,6 +105,16 @@ def send_once(prompt: Prompt | str) -> Request:
     except MessageError as error:
         assert isinstance(error, DeepPromptError)
         raise
+
+
+def send_to_each(prompt: Prompt, targets: Sequence[Target], marks: Marks = "auto") -> list[Request]:
+    """Write the same prompt for several providers; the words are checked, wherever they come from."""
+    return [build_request(prompt, [{"role": "user", "content": "Hi"}], to=to, model="m", marks=marks) for to in targets]
+
+
+def resume(prompt: Prompt, on_change: OnChange) -> Session:
+    """Start a session that does what the caller says when its prefix changes."""
+    return Session(prompt, on_change=on_change)
 
 
 if __name__ == "__main__":

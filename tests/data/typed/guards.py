@@ -10,6 +10,7 @@ from deepprompt.checks.explain import Explanation
 from deepprompt.checks.lint.findings import Finding
 from deepprompt.checks.perturb.perturb import Stability
 from deepprompt.providers.segments import Segment
+from deepprompt.words import MoveKind
 from deepprompt.counters import counter_for
 from deepprompt.providers.facts import bundled_facts
 
@@ -30,7 +31,7 @@ def where_they_part(old: str, new: str) -> str:
 def moves(target: str) -> Stability:
     """Whether a function's prefix stays."""
     stability = perturb(target, skip=["locale", "time zone"], timeout=30.0)
-    assert_type([outcome.kind for outcome in stability.unstable], list[str])
+    assert_type([outcome.kind for outcome in stability.unstable], list[MoveKind])
     return stability
 
 

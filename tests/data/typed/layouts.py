@@ -6,7 +6,37 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, assert_type
 
-from deepprompt import AgentConfig, AgentDefinition, AuditLog, McpServer, Prompt, PromptAssembler, PromptAssemblyConfig, PromptVars, Responsibility, SlashCommand, SystemPromptConfig, Task, TaskStep, Tier, TieredContext, UrlContent, assemble_messages, assemble_subagent_prompt, assemble_system_prompt, build_system_prompt, bundled, compose_messages, compose_system_prompt, compose_tagged_prompt, estimate_tokens, from_folder, reminder, tiered_system_prompt, tool_definitions
+from deepprompt import (
+    AgentConfig,
+    AgentDefinition,
+    AuditLog,
+    McpServer,
+    Prompt,
+    PromptAssembler,
+    PromptAssemblyConfig,
+    PromptVars,
+    Responsibility,
+    SlashCommand,
+    SystemPromptConfig,
+    Task,
+    TaskStep,
+    Tier,
+    TieredContext,
+    UrlContent,
+    assemble_messages,
+    assemble_subagent_prompt,
+    assemble_system_prompt,
+    build_system_prompt,
+    bundled,
+    compose_messages,
+    compose_system_prompt,
+    compose_tagged_prompt,
+    estimate_tokens,
+    from_folder,
+    reminder,
+    tiered_system_prompt,
+    tool_definitions,
+)
 from deepprompt.catalog import Catalog
 from deepprompt.errors import BudgetError, PromptAssemblyError
 from deepprompt.systems.agents import agent_names
