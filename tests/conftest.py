@@ -35,6 +35,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads its options
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run everything on every core, if everything is asked for: `pytest` and nothing that selects tests."""
+    options, whole = config.option, config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    chosen = options.markexpr or options.keyword or options.collectonly or options.usepdb
+    if whole and not chosen and getattr(options, "numprocesses", 0) is None and not hasattr(config, "workerinput"):
+        options.numprocesses = (os.cpu_count() or 1) + 1  # many tests wait for a process
+        options.dist = "worksteal"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the examples of all properties, and few of them for the inner loop."""
     examples.FEW = "not slow" in config.option.markexpr
