@@ -1,8 +1,8 @@
-"""Why a cache was missed: where two requests part, what moved there, and what it cost.
+"""Why a cache was missed: where two requests differ first, what changed there, and what it costs.
 
-Marks are left aside: moving one costs nothing. A later request that begins with all of the earlier one has nothing
-to be blamed for. Otherwise the first byte that differs decides, because everything after it is paid for again. What
-happened there is found in `checks.differences`, what kind of change a text went through in `checks.changes`.
+Marks are ignored: moving one costs nothing. A later request that begins with all of the earlier one has nothing to be
+blamed for. Otherwise the first byte that differs decides, because everything after it is paid for again. `differences`
+finds what happened to the block, and `deepprompt.text.compare` what kind of change a text went through.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ KINDS: dict[str, str] = {
     "case": "upper and lower case changed",
     "edit": "the text was edited",
 }
-"""Every kind of change that can be blamed, in words."""
+"""Every kind of change, explained in a sentence."""
 
 _SHOWN = 120
-# Where entries end, like marks: what was sent before can be read whatever it says.
+# It says where cache entries end, as marks do. Earlier entries can be read whatever it says.
 _ASIDE = ("prompt_cache_options",)
 _IMAGES = "images"
 _FILE = "file:"  # how the origin of a text starts that came from a file
@@ -61,31 +61,31 @@ _FILE = "file:"  # how the origin of a text starts that came from a file
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """The first place where a request is not the one before it."""
+    """The first difference between a request and the one before it."""
 
     kind: BlameKind
     """`clock`, `path`, `order`, `edit`, `truncation` and so on: see `KINDS`."""
     place: str
     """The block of the request, such as `system[0]` or `tools[2] Read`, or the part of the prompt."""
     source: str
-    """The file, section, message or tool that the text belongs to, as far as that can be told."""
+    """The file, section, message or tool that the text belongs to, if known."""
     line: int
-    """In the source, from 1; 0 where lines mean nothing."""
+    """The line in the source, from 1; 0 where lines mean nothing."""
     offset: int
-    """In the request's text, in bytes from its start, settings aside."""
+    """The position in bytes from the start of the request's text, without the settings."""
     old: str
     new: str
-    """What the line was, and what it is: at most 120 characters of each around the place."""
+    """The line before and after the change: at most 120 characters of each around the place."""
     kept: int
-    """The tokens before the place, by estimate: what can be read from the cache at most."""
+    """The estimated tokens before the place: the most that can be read from the cache."""
     lost: int
-    """The tokens of the later request after it, which cannot."""
+    """The estimated tokens of the later request after the place, which cannot be read."""
     repeated: int = 0
-    """Of these, those that the earlier request had sent as well: what the change costs is theirs."""
+    """The lost tokens that the earlier request had sent too. The change costs their price."""
     block: str = ""
     """The kind of the block, such as `system`, `tool`, `text` or `thinking`."""
     changing: bool = False
-    """Whether it stands behind the boundary, or in a part that is known to change with the turn."""
+    """Whether it stands after the boundary, or in a part that is known to change with the turn."""
     value: str = ""
     """The path of the changed value, such as `input_schema.properties.path`, if the block is JSON."""
 
@@ -100,12 +100,12 @@ class Blame:
         return KINDS[self.kind]
 
     def cost(self, read_price: float = 0.1, write_price: float = 1.0) -> float:
-        """Return what the change costs more, in tokens at the plain input price."""
+        """Return the extra cost of the change, in tokens at the plain input price."""
         return self.repeated * (write_price - read_price)
 
 
 def blame(old: object, new: object) -> Blame | None:
-    """Return why the later request cannot be read from what the earlier one left, None if it can.
+    """Return why the cache entry of the earlier request does not serve the later one; None if it does.
 
     Each is whatever `read_request` takes, or the segments that it returned.
     """
@@ -123,12 +123,12 @@ def blame(old: object, new: object) -> Blame | None:
 
 
 def total_tokens(request: object) -> int:
-    """Return how many tokens a request has, by the same estimate."""
+    """Return the number of tokens in a request, by the same estimate."""
     return _Request(as_segments(request), False).size // 4
 
 
 class _Request:
-    """One side: its blocks, and its settings with the byte before which each of them counts."""
+    """One of the two requests: its blocks, and for each setting the byte from which on a change of it costs."""
 
     def __init__(self, segments: Sequence[Segment], joined: bool) -> None:
         self.settings: dict[str, str] = {}
@@ -157,12 +157,12 @@ class _Request:
 
 
 def _changed_setting(was: _Request, now: _Request) -> str | None:
-    """Return the changed setting that costs most; None where a side does not say by which model it was sent."""
+    """Return the changed setting that costs most; None if only one of the two names its model."""
     if any(name in was.settings for name in MODELS) != any(name in now.settings for name in MODELS):
         return None
     names = dict.fromkeys([*was.settings, *now.settings])
     changed = [name for name in names if was.settings.get(name) != now.settings.get(name)]
-    if was.image and now.image:  # which one it is counts where it stands
+    if was.image and now.image:  # another image counts where it stands
         changed = [name for name in changed if name != _IMAGES]
     return min(changed, key=lambda name: _start(name, was, now), default=None)
 
@@ -181,7 +181,7 @@ def _of_setting(name: str, was: _Request, now: _Request) -> Blame:
 
 
 def _difference(was: _Request, now: _Request) -> Blame | None:
-    """Return the first difference of the blocks, None where the later ones begin with the earlier."""
+    """Return the first difference between the blocks; None if the later ones begin with the earlier ones."""
     index = 0
     while index < min(len(was.blocks), len(now.blocks)) and was.blocks[index].key == now.blocks[index].key:
         index += 1
@@ -192,7 +192,7 @@ def _difference(was: _Request, now: _Request) -> Blame | None:
     if not news:
         return _blame("removed", whole(olds[0].segments[0]), start, (olds[0].text, ""), 0, was, now)
     texts = olds[0].text, news[0].text
-    if olds[0].sort != news[0].sort:  # what kind of block it is comes before its text
+    if olds[0].sort != news[0].sort:  # another kind of block matters more than another text
         kind, where = in_blocks(was.blocks, now.blocks, index)
         spoken = [f"{block.sort[1]}: {block.text}" if block.sort[1] else block.text for block in (olds[0], news[0])]
         return _blame(kind, where, start, (spoken[0], spoken[1]), 0, was, now)
@@ -224,7 +224,7 @@ def _blame(
 
 
 def _near(text: str, at: int) -> str:
-    """Return the line at a place, at most 120 characters of it; with its end, if that is the place."""
+    """Return at most 120 characters of the line at a place; with its line end, if that is the place."""
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
     end = len(text) if end < 0 else end + (end == at)
@@ -237,6 +237,6 @@ def _bytes(text: str) -> int:
 
 
 def _shared_bytes(old: str, new: str, at: int) -> int:
-    """Return how many bytes two texts share: those of the characters that they share, and of the start of the next."""
+    """Return how many bytes two texts share. Two characters that differ may still begin with the same bytes."""
     pair = [text[at : at + 1].encode("utf-8", "surrogatepass") for text in (old, new)]
     return _bytes(old[:at]) + next((n for n, (a, b) in enumerate(zip(*pair, strict=False)) if a != b), 0)

@@ -1,7 +1,7 @@
-"""What happened to the first block in which two requests differ: it came, went, moved, or its text changed, and how.
+"""What happened to the first block in which two requests differ: added, removed, reordered, or its text changed.
 
-Blocks are compared in the order of the request. The parts of a prompt are told apart by their names and make one
-text; messages have no names, so what stands around them tells which of them is which.
+Blocks are compared in the order of the request. The parts of a prompt have names, and join to one text. Messages have
+no names, so the messages around them are used to match them.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
 
 SPEAKERS = ("user", "assistant")
 
-# In a tool these are one thing: another definition.
+# In a tool these all mean the same: its definition changed.
 _EDITS = ("edit", "inserted", "removed", "truncation")
 
 
 @dataclass(frozen=True)
 class Block:
-    """What is compared at once: one segment, or all that join to one text."""
+    """A unit of comparison: one segment, or several that join to one text."""
 
     segments: tuple[Segment, ...]
 
     @cached_property
     def text(self) -> str:
-        """What it says."""
+        """The text of all its segments."""
         return "".join([segment.text for segment in self.segments])
 
     @property
     def sort(self) -> tuple[str, str]:
-        """What kind of block it is, and whose."""
+        """Its kind and its role."""
         return self.segments[0].kind, self.segments[0].role
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """All that makes it another block than others."""
+        """Everything by which two blocks are compared."""
         return *self.sort, self.text
 
     @property
     def is_joined(self) -> bool:
-        """Whether it is one text, wherever it is cut."""
+        """Whether its segments are pieces of one text, so that the cuts between them do not matter."""
         return all(segment.joins for segment in self.segments)
 
 
 def read_blocks(segments: Sequence[Segment], joined: bool) -> Iterator[Block]:
-    """Yield the blocks of a request; with `joined`, as a prompt is one of the two, a system prompt is one block."""
+    """Yield the blocks of a request. With `joined`, the whole system prompt is one block."""
     for system, run in groupby(segments, lambda segment: joined and segment.kind == segment.role == "system"):
         if system:
             block = Block(tuple(run))
@@ -64,7 +64,7 @@ def read_blocks(segments: Sequence[Segment], joined: bool) -> Iterator[Block]:
 
 
 def in_parts(olds: Sequence[Segment], news: Sequence[Segment], at: int) -> tuple[BlameKind, Place]:
-    """Return what changed in a text that is made of parts, and the part."""
+    """Return the kind of change in a text that is made of parts, and the part."""
     number = start = 0
     if all(segment.joins and not segment.bare for segment in (*olds, *news)):
         while number < min(len(olds), len(news)) and olds[number].text == news[number].text:
@@ -82,7 +82,7 @@ def in_parts(olds: Sequence[Segment], news: Sequence[Segment], at: int) -> tuple
                 return moved, whole(_told_by(olds[number:], news) if gone else _told_by(news[number:], olds))
             change = classify(before.text, after.text)
             return change.kind, of_text(news, number, _first_line(change, before.text, after.text))
-    # The parts are not known on both sides, or the same text is cut elsewhere: then the whole text is compared.
+    # The parts of one side are unknown, or the same text is cut elsewhere, so compare the whole text.
     change = classify("".join([part.text for part in olds]), "".join([part.text for part in news]))
     parts = news if any(part.origin for part in news) or not any(part.origin for part in olds) else olds
     number, start = 0, 0
@@ -93,21 +93,21 @@ def in_parts(olds: Sequence[Segment], news: Sequence[Segment], at: int) -> tuple
 
 
 def _told_by(parts: Sequence[Segment], others: Sequence[Segment]) -> Segment:
-    """Return the part that came or went: where a heading of ours did so with a file below it, the file."""
+    """Return the part that was added or removed. If a heading of ours and a file below it were, that is the file."""
     known = {part.place for part in others}
     new = takewhile(lambda part: part.place not in known, parts)
     return next((part for part in new if part.origin.startswith("file:")), parts[0])
 
 
 def _first_line(change: TextChange, before: str, after: str) -> int:
-    """Return where a text was changed; where empty lines were, at the first of them, since any may be the new one."""
+    """Return where a text changed. Among empty lines that is the first one, because any of them may be the new one."""
     at = shared_start(before, after)
     blank = change.kind == "trailing blanks" and after[:at].endswith("\n")
     return len(after[:at].rstrip("\n")) + 1 if blank else at
 
 
 def _moved(olds: Sequence[str], news: Sequence[str]) -> BlameKind | None:
-    """Return what happened to the first of some names, None if it is there or neither is known to the other side."""
+    """Return what happened to the first name; None if it is unchanged, or if neither first name is on the other side."""
     if olds[0] == news[0]:
         return None
     goes_on, came_before = olds[0] in news, news[0] in olds
@@ -115,7 +115,7 @@ def _moved(olds: Sequence[str], news: Sequence[str]) -> BlameKind | None:
 
 
 def in_blocks(was: Sequence[Block], now: Sequence[Block], index: int) -> tuple[BlameKind, Place]:
-    """Return what happened at the first block that differs, and to which."""
+    """Return the kind of change at the first block that differs, and the place of the changed block."""
     olds, news = was[index:], now[index:]
     before, after = olds[0], news[0]
     if "tool" in (before.sort[0], after.sort[0]):
@@ -152,7 +152,7 @@ def _place_of(segment: Segment, before: str, change: TextChange) -> Place:
 
 
 def _goes_on(run: Sequence[Block], others: Sequence[Block], start: int, *, loose: bool = False) -> bool:
-    """Whether others go on with the blocks of a run after some that are not of it; if `loose`, up to their end."""
+    """Whether a run of blocks appears among others from `start` on; if `loose`, their end may cut the run short."""
     for number in range(start, len(others) if run else 0):
         if others[number].key == run[0].key:
             following = others[number + 1 : number + 2]
@@ -162,7 +162,7 @@ def _goes_on(run: Sequence[Block], others: Sequence[Block], start: int, *, loose
 
 
 def _is_cut_otherwise(olds: Sequence[Block], news: Sequence[Block]) -> bool:
-    """Whether blocks of one kind have the same text in all, but not each."""
+    """Whether the blocks have the same text when joined, and are only cut in other places."""
     sort = olds[0].sort
     if sort[0] not in ("system", "text"):
         return False

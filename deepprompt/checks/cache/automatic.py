@@ -14,17 +14,17 @@ _ITSELF = ("setting", "")  # stands for the end of a prefix: no segment after it
 
 
 class Automatic(Cache):
-    """What begins like an earlier request is read, in whole blocks; or a unit, if the request has all of it."""
+    """A cache that reads the shared start of an earlier request, in whole blocks or in whole units."""
 
     def __init__(self, rules: Rules, prefixes: Prefixes) -> None:
         super().__init__(rules, prefixes)
         self.lives = seconds(rules.lives)
         self.texts: dict[tuple[int, str, str], list[tuple[str, int]]] = {}
-        """The texts that followed a prefix, sorted, so that the two around a new one are those most like it."""
+        """The texts that followed a prefix, sorted: the two neighbours of a new text share the most with it."""
         self.units: dict[tuple[int, str, str], dict[str, float]] = {}
-        """The units after a prefix, as beginnings of the text that followed, and when each was last used."""
+        """The units after a prefix: each is the start of a text that followed, with the time of its last use."""
         self.answers: dict[int, int] = {}
-        """The prefix that was a request, and the one with the answer that was first seen since."""
+        """For a prefix that was a whole request: the prefix that includes the first response seen to it."""
 
     def charge(self, request: NumberedRequest) -> Charge:
         """Read what is shared with an earlier request, in whole blocks, or the longest unit."""
@@ -52,7 +52,7 @@ class Automatic(Cache):
         return Charge(read, {}, request.total - read, self._why(request, limit))
 
     def keep(self, request: NumberedRequest) -> None:
-        """Let what the request has live on, and take in what is new."""
+        """Renew what the request shares with earlier ones, and store what is new."""
         if self.rules.whole_units:
             self._keep_units(request)
         for index, segment in enumerate(request.segments):
@@ -61,7 +61,7 @@ class Automatic(Cache):
         super().keep(request)
 
     def _alike(self, request: NumberedRequest) -> tuple[int, str]:
-        """Return how many segments the cache has from the start, and how much of the text of the next."""
+        """Return how many segments from the start are cached, and the cached start of the next one's text."""
         index = 0
         while index < len(request.prefixes) and self._lives(request.prefixes[index], request):
             index += 1
@@ -79,13 +79,13 @@ class Automatic(Cache):
         return prefix in self.used and request.at < self.used[prefix] + self.lives
 
     def _tokens(self, request: NumberedRequest, index: int, text: str) -> int:
-        """Return how many tokens the first segments have, and the beginning of the text of the next."""
+        """Return the tokens of the first segments and of the start of the next one's text."""
         before = request.up_to(index)
-        # Cut in two, a text may have more tokens than it has.
+        # The two halves of a text may have more tokens than the whole.
         return min(before + self.prefixes.count(text), request.ends[index]) if text else before
 
     def _units(self, request: NumberedRequest) -> Iterator[tuple[int, dict[str, float], str]]:
-        """Yield the units that a request has all of: how many tokens, and where their last use is noted."""
+        """Yield the units that a request contains: their tokens, and where their last use is stored."""
         for index, segment in enumerate(request.segments[: self._known(request) + 1]):
             for text in (used := self.units.get(request.start(index), {})):
                 if segment.text.startswith(text):
@@ -94,7 +94,7 @@ class Automatic(Cache):
                 yield request.ends[index], used, ""
 
     def _answers(self, request: NumberedRequest) -> Iterator[tuple[int, int]]:
-        """Yield the earlier requests whose answer this one goes on from, and where that ends in it."""
+        """Yield the earlier requests that this one continues, and the end of the response in it."""
         for index, prefix in enumerate(request.prefixes[: self._known(request)]):
             end = index + 1
             while prefix in self.sent and end < len(request.segments) and request.segments[end].role == "assistant":
@@ -109,7 +109,7 @@ class Automatic(Cache):
         yield from (request.up_to(end) for prefix, end in self._answers(request) if self._lives(prefix, request))
 
     def _keep_units(self, request: NumberedRequest) -> None:
-        """Note the units of a request: its end, the ends of the answers in it, and where it parts from another."""
+        """Store the units of a request: up to its end, to each response in it, and to where it leaves another request."""
         for _, used, text in self._units(request):
             used[text] = request.at
         index, text = self._alike(request)
@@ -117,7 +117,7 @@ class Automatic(Cache):
         for prefix, end in self._answers(request):
             self.answers[prefix] = request.prefixes[end - 1]
             ends.add(end)
-        for prefix in request.prefixes[-1:]:  # sent again, it is answered again
+        for prefix in request.prefixes[-1:]:  # a request that is sent again gets another response
             self.answers.pop(prefix, None)
         for end in ends - {0}:
             self.units[request.prefixes[end - 1], *_ITSELF] = {"": request.at}

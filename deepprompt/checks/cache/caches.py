@@ -1,7 +1,7 @@
-"""How caches work: what a request finds in one and leaves there, by marks, by messages or by itself.
+"""Caches with entries at marks or messages: what a request reads from one, and what it writes.
 
-`charge` says what a request comes to and leaves the cache as it is; `keep` takes the request in. So requests that are
-sent side by side are charged first, and none of them reads what another writes.
+`charge` computes the cost of a request and does not change the cache; `keep` stores the request. Requests that are sent
+side by side are charged first, so none of them reads what another one writes.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What the input of one request came to, in tokens."""
+    """The input of one request, in tokens by what is paid for them."""
 
     read: int
     written: Mapping[str, int]
-    """What was written to the cache, by lifetime."""
+    """The tokens written to the cache, by lifetime."""
     full: int
-    """What is paid at the plain price."""
+    """The tokens paid at the plain price."""
     why: str
-    """What kept more from being read; "" where nothing did but that the rest is new."""
+    """Why not more was read; "" if the rest is simply new."""
 
     @property
     def total(self) -> int:
@@ -39,7 +39,7 @@ class Charge:
 
 
 class Cache:
-    """One that keeps nothing, and what all of them know: what was sent before."""
+    """A cache that keeps nothing, and the base of the others: it knows what was sent before."""
 
     def __init__(self, rules: Rules, prefixes: Prefixes) -> None:
         self.rules = rules
@@ -54,23 +54,23 @@ class Cache:
         """The settings of the latest request."""
 
     def charge(self, request: NumberedRequest) -> Charge:
-        """Return what a request comes to."""
+        """Return the cost of a request."""
         return Charge(0, {}, request.total, "nothing is cached")
 
     def keep(self, request: NumberedRequest) -> None:
-        """Take in a request that was charged."""
+        """Store a request that was charged."""
         self.used.update(dict.fromkeys(request.prefixes, request.at))
         self.sent.update(request.prefixes[-1:])
         self.starts.update(request.starts)
         self.settings = request.settings
 
     def _known(self, request: NumberedRequest) -> int:
-        """Return how many segments of a request were sent before, one after the other from the start."""
+        """Return the number of segments at the start of a request that were sent before."""
         known = enumerate(request.prefixes)
         return next((index for index, prefix in known if prefix not in self.used), len(request.prefixes))
 
     def _why(self, request: NumberedRequest, limit: str) -> str:
-        """Say what kept more from being read: a limit of the cache, and that the request is not one that it knows."""
+        """Say why not more was read: a limit of the cache, and where the request differs from earlier ones."""
         known = self._known(request)
         parting = ""
         if self.settings is None:
@@ -85,17 +85,17 @@ class Cache:
 
 
 class Marked(Cache):
-    """Entries at marks. One is found by walking back from a mark, a few positions at most."""
+    """A cache with entries at marks. An entry is found by looking back a few positions from a mark."""
 
     missed = "is too many positions before the next mark"
 
     def __init__(self, rules: Rules, prefixes: Prefixes) -> None:
         super().__init__(rules, prefixes)
         self.entries: dict[int, tuple[float, float]] = {}
-        """Until when an entry lives, and for how many seconds it was asked for."""
+        """The time at which an entry expires, and its lifetime in seconds."""
 
     def charge(self, request: NumberedRequest) -> Charge:
-        """Read the longest entry that is found, write up to the last boundary, pay the rest."""
+        """Read the longest entry that is found, write up to the last mark, and pay the rest in full."""
         marks = [index for index, segment in enumerate(request.segments) if segment.mark is not None]
         boundaries = self._boundaries(request, marks)
         request.writes = {
@@ -112,7 +112,7 @@ class Marked(Cache):
         return Charge(read, written, request.total - done, self._explain(request, boundaries))
 
     def keep(self, request: NumberedRequest) -> None:
-        """Renew the entry that was read, and those at the boundaries; make the ones that are not there."""
+        """Renew the entry that was read, and renew or create the entries at the marks."""
         super().keep(request)
         if request.hit >= 0:
             self._renew(request.prefixes[request.hit], request.at)
@@ -120,7 +120,7 @@ class Marked(Cache):
             self._renew(request.prefixes[index], request.at, seconds(life))
 
     def _renew(self, prefix: int, at: float, life: float = 0.0) -> None:
-        if self._lives(prefix, at):  # it goes on as it was asked for: a longer life is paid by who writes it
+        if self._lives(prefix, at):  # it keeps its lifetime: only a write pays for a longer one
             life = self.entries[prefix][1]
         self.entries[prefix] = (at + life, life)
 
@@ -128,12 +128,12 @@ class Marked(Cache):
         return prefix in self.entries and at < self.entries[prefix][0]
 
     def _lifetime(self, *asked: str | None) -> str:
-        """Return the first lifetime asked for that the provider has, or the one that needs no asking."""
+        """Return the first requested lifetime that the provider has, or its default."""
         lifetimes = self.rules.lifetimes
         return next((life for life in asked if life in lifetimes), next(iter(lifetimes), "")) or ""
 
     def _boundaries(self, request: NumberedRequest, marks: list[int]) -> dict[int, str]:
-        """Return where entries would end, and how long they would live; refuse what the provider does."""
+        """Return where entries would end, with their lifetimes. Raise if the provider would refuse the marks."""
         rules, who = self.rules, f"request {request.number + 1}"
         if len(marks) > rules.marks:
             raise MessageError(f"{who}: {len(marks)} marks; {rules.provider} takes {rules.marks} and refuses more")
@@ -147,7 +147,7 @@ class Marked(Cache):
         return found
 
     def _looked(self, request: NumberedRequest, marks: list[int]) -> set[int]:
-        """Return where entries are looked for."""
+        """Return the segments at which entries are looked up."""
         positions = self.rules.positions(segment.kind for segment in request.segments)
         looked: set[int] = set()
         for mark in marks:
@@ -176,14 +176,14 @@ class Marked(Cache):
 
 
 class Implicit(Marked):
-    """Entries at the newest message and at the latest marks; looked for at marks and at the ends of messages."""
+    """A cache with entries at the newest message and the latest marks, looked up at marks and message ends."""
 
     missed = "is at no place where one is looked for"
 
     def _boundaries(self, request: NumberedRequest, marks: list[int]) -> dict[int, str]:
         asked = request.options.get("ttl")
         newest = [] if request.is_explicit else _message_ends(request.segments)[-1:]
-        most = self.rules.marks + request.is_explicit  # the place that the newest message does not take
+        most = self.rules.marks + request.is_explicit  # the newest message does not take one
         kept = {index: request.segments[index].mark for index in marks[max(len(marks) - most, 0) :]}
         return {index: self._lifetime(kept.get(index), asked) for index in {*newest, *kept}}
 

@@ -1,7 +1,7 @@
-"""What a provider's cache makes of a conversation: of each request what is read, written and paid in full.
+"""Simulate a provider's cache over a conversation: what each request reads, writes and pays in full.
 
-The rules come from the dated facts; nothing is asked of a provider. Tokens are counted by the function that is given,
-by default the estimate of the whole package. What the rules leave open is assumed, and `Simulation.assumed` says so.
+The rules come from the dated facts; no provider is contacted. You may pass the function that counts tokens; the default
+is the package's estimate. Assumptions that the rules leave open are listed in `Simulation.assumed`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Simulation:
     rules: Rules
     charges: tuple[Charge, ...]
     assumed: tuple[str, ...]
-    """What holds beside the rules, a sentence each."""
+    """The assumptions beside the rules, a sentence each."""
 
     @property
     def total(self) -> int:
@@ -65,23 +65,23 @@ class Simulation:
 
     @property
     def read(self) -> int:
-        """Those of them that were read from the cache."""
+        """The input tokens that were read from the cache."""
         return sum(charge.read for charge in self.charges)
 
     @property
     def read_share(self) -> float:
-        """Which part of the input after the first request was read from the cache."""
+        """The share of the input after the first request that was read from the cache."""
         later = sum(charge.total for charge in self.charges[1:])
         return sum(charge.read for charge in self.charges[1:]) / later if later else 0.0
 
     @property
     def paid(self) -> float:
-        """What the input costs, in tokens at the plain price. A write whose price nobody says costs the dearest."""
+        """The cost of the input, in tokens at the plain price. A write without a published price costs the highest."""
         return sum(self.rules.paid(charge.read, charge.written, charge.full) for charge in self.charges)
 
     @property
     def price(self) -> float:
-        """What the input costs, as a multiple of what it would cost without a cache."""
+        """The cost of the input, relative to the cost without a cache."""
         return self.paid / self.total if self.total else 1.0
 
 
@@ -94,8 +94,8 @@ def simulate(
 ) -> Simulation:
     """Return what each request of a conversation reads, writes and pays in full.
 
-    A request is whatever `read_request` takes, or what it returned. `rules` are those of a model, by `Facts.rules`.
-    `times` are the seconds at which they start, in order; without them one follows the other, and nothing expires.
+    A request is whatever `read_request` takes, or what it returned. `rules` are those of a model, from `Facts.rules`.
+    `times` are the start times of the requests in seconds, in order. Without them, no entry expires.
     """
     if not hasattr(rules, "caching"):
         wanted = "bundled_facts().rules(PROVIDER, MODEL)"
@@ -128,7 +128,7 @@ def _check_times(times: Sequence[float], requests: int) -> None:
 
 
 def _assumed(rules: Rules, prefixes: Prefixes, numbered: Sequence[NumberedRequest]) -> Iterator[str]:
-    """Yield what holds beside the rules, as far as it has to do with these requests."""
+    """Yield the assumptions that matter for these requests."""
     yield from (*_ALWAYS, *_ASSUMED[rules.caching])
     if rules.caching == "automatic":
         yield from (_ANSWERS_COUNT, _UNITS_END) if rules.whole_units else (_ANSWERS_WAIT,)
