@@ -107,7 +107,7 @@ def _first_line(change: TextChange, before: str, after: str) -> int:
 
 
 def _moved(olds: Sequence[str], news: Sequence[str]) -> BlameKind | None:
-    """Return what happened to the first name; None if it is unchanged, or if neither first name is on the other side."""
+    """Return what happened to the first name; None if it stays, or if no first name is on the other side."""
     if olds[0] == news[0]:
         return None
     goes_on, came_before = olds[0] in news, news[0] in olds

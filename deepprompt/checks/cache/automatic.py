@@ -109,7 +109,7 @@ class Automatic(Cache):
         yield from (request.up_to(end) for prefix, end in self._answers(request) if self._lives(prefix, request))
 
     def _keep_units(self, request: NumberedRequest) -> None:
-        """Store the units of a request: up to its end, to each response in it, and to where it leaves another request."""
+        """Store the units of a request: up to its end, to each response, and to where it leaves another request."""
         for _, used, text in self._units(request):
             used[text] = request.at
         index, text = self._alike(request)

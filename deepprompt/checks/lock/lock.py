@@ -29,7 +29,7 @@ _SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class LockedPart:
-    """One part as it was locked; one that changes with the machine or the turn has no size and no hash."""
+    """A locked part. One that changes with the machine or the turn has no size and no hash."""
 
     part: str
     pace: str
@@ -38,29 +38,29 @@ class LockedPart:
     tokens: int = 0
     sha256: str = ""
     mark: str = ""
-    """The lifetime of the mark at its end, `default` for one that asks for none; "" without a mark."""
+    """The lifetime of the mark at its end, `default` for the default lifetime; "" without a mark."""
     value: str = ""
-    """What a setting of a request is."""
+    """The value of a setting of a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockedPrompt:
-    """One prompt as it was locked: what it was made of, and the sums of its static prefix."""
+    """A locked prompt: its parts, and the size of its static prefix."""
 
     name: str
     target: str
     fingerprint: str
-    """Of what is locked and of the tools, as `fingerprint` makes it."""
+    """The `fingerprint` of the locked text and the tools."""
     bytes: int
     tokens: int
     parts: tuple[LockedPart, ...]
     model: str = ""
-    """Whose request it is, as PROVIDER/MODEL, where it is one."""
+    """PROVIDER/MODEL, if it is a request that names both."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockChange:
-    """What became of one prompt: None on a side where there is none."""
+    """The difference between a prompt as it was locked and as it is now; a side without the prompt is None."""
 
     name: str
     old: LockedPrompt | None
@@ -68,12 +68,12 @@ class LockChange:
 
     @property
     def same(self) -> int:
-        """The tokens before the first part that is not the same: what any cache can still be read to, at most."""
+        """The tokens before the first part that changed: the most that any cache can still read."""
         return sum(part.tokens for part in self._same_parts())
 
     @property
     def marked(self) -> int:
-        """Of these, the tokens up to the last mark of a request, or of a prompt to the last change of pace.
+        """The unchanged tokens up to the last mark; for a prompt, up to the last change of pace.
 
         There `build_request` puts its marks.
         """
@@ -94,7 +94,7 @@ class LockChange:
 
     @property
     def rows(self) -> list[tuple[str, LockedPart | None, LockedPart | None]]:
-        """Each part that differs: how (`+`, `-`, `~`, or `>` for one that only stands elsewhere), and both sides."""
+        """Each changed part: `+` added, `-` removed, `~` changed or `>` moved, and the part before and after."""
         olds, news = _numbered(self.old), _numbered(self.new)
         rows: list[tuple[str, LockedPart | None, LockedPart | None]] = []
         moved = _moved(list(olds), list(news))
@@ -112,7 +112,7 @@ class LockChange:
 def lock_prompt(
     name: str, target: str, value: object, *, folder: str = "", boundary: str = DYNAMIC_CONTEXT_BOUNDARY
 ) -> LockedPrompt:
-    """Return a prompt as it is locked. Names of files below the folder are written from there on."""
+    """Return a prompt as the lock pins it. Paths below the folder are written relative to it."""
     static, changing = split_static(value, boundary)
     if not any(segment.text for segment in static if segment.kind != "setting"):
         raise MessageError(
@@ -131,7 +131,7 @@ def lock_prompt(
 
 
 def _model(value: object) -> str:
-    """Return the provider and the model of a request, "" where either is unclear."""
+    """Return PROVIDER/MODEL of a request; "" if either is unclear."""
     subject = subject_of(value, "")
     provider, model = provider_of(subject.body), model_of(subject.segments)
     return f"{provider}/{model}" if provider and model else ""
@@ -150,7 +150,7 @@ def _locked(segment: Segment, folder: str) -> LockedPart:
 
 
 def _tool(segment: Segment) -> Mapping[str, Any]:
-    """Return a tool; one of the provider's own, which has no name, goes by its type."""
+    """Return a tool definition. A provider's own tool has no name, so its type stands in for it."""
     tool: Mapping[str, Any] = json.loads(segment.text)
     return tool if "name" in tool or "function" in tool else {**tool, "name": segment.place}
 
@@ -160,13 +160,13 @@ def _below(name: str, folder: str) -> str:
 
 
 def _version(origin: str) -> str:
-    """Return the version of a part of a catalogue, such as `base/1.0.0`; "" for what has none."""
+    """Return the version of a catalogue part, such as `base/1.0.0`; "" if the part has none."""
     match = CATALOGUED.fullmatch(origin)
     return f"{match['family']}/{match['version']}" if match else ""
 
 
 def compare_locks(olds: Iterable[LockedPrompt], news: Iterable[LockedPrompt]) -> list[LockChange]:
-    """Return the prompts that are not as they were locked, in the order of the new ones, gone ones last."""
+    """Return the prompts that changed since they were locked, in the order of the new ones; removed ones come last."""
     locked = {prompt.name: prompt for prompt in olds}
     made = {prompt.name: prompt for prompt in news}
     drifts = [LockChange(name, locked.get(name), new) for name, new in made.items() if locked.get(name) != new]
@@ -174,7 +174,7 @@ def compare_locks(olds: Iterable[LockedPrompt], news: Iterable[LockedPrompt]) ->
 
 
 def _numbered(prompt: LockedPrompt | None) -> dict[tuple[str, int], LockedPart]:
-    """Return the parts by name, those of one name by their number."""
+    """Return the parts by name and number; the number tells parts of the same name apart."""
     parts: dict[tuple[str, int], LockedPart] = {}
     for part in prompt.parts if prompt else ():
         number = 0
@@ -185,7 +185,7 @@ def _numbered(prompt: LockedPrompt | None) -> dict[tuple[str, int], LockedPart]:
 
 
 def _moved(olds: list[tuple[str, int]], news: list[tuple[str, int]]) -> set[tuple[str, int]]:
-    """Return the parts of both sides that do not stand in the same order any more."""
+    """Return the parts that both sides have, but in another order."""
     was = [key for key in olds if key in set(news)]
     now = [key for key in news if key in set(olds)]
     return {new for old, new in zip(was, now, strict=True) if old != new}

@@ -14,19 +14,19 @@ from deepprompt.text.display import counted
 
 @dataclass(frozen=True, slots=True)
 class Rewarming:
-    """What it costs to fill one cache again, in tokens at the plain input price."""
+    """The cost of filling one cache again, in tokens at the plain input price."""
 
     kept: int
     written: int
     cost: float
     why_none: str = ""
-    """Why nothing is lost, where nothing is."""
+    """Why nothing is lost, if that is so."""
     why_full: str = ""
-    """Why nothing is cached any more, where nothing is: then each request costs that much."""
+    """Why nothing is cached any more, if that is so; then every request has this cost."""
 
 
 def _uncached(prompt: LockedPrompt, rules: Rules) -> str:
-    """Return why nothing of a prompt is cached, "" where something is."""
+    """Return why nothing of a prompt is cached; "" if something is."""
     if rules.caching == "marked" and prompt.model and not any(part.mark for part in prompt.parts):
         return "without a mark nothing is cached"
     if prompt.tokens < rules.minimum:
@@ -35,7 +35,7 @@ def _uncached(prompt: LockedPrompt, rules: Rules) -> str:
 
 
 def rewarming(drift: LockChange, rules: Rules) -> Rewarming:
-    """Return what a drift costs each cache entry of a provider: what has to be written in place of being read."""
+    """Return what a change costs for each cache entry of a provider: tokens written that could have been read."""
     if drift.new is None or drift.old is None:
         return Rewarming(0, 0, 0.0, "there is nothing to read yet, or nothing to send any more")
     if drift.old.tokens < rules.minimum or rules.caching == "none":
@@ -62,7 +62,7 @@ def _tokens(prompts: Sequence[LockedPrompt]) -> int:
 
 
 def review(drifts: Sequence[LockChange], settings: Settings, made: Sequence[LockedPrompt]) -> Iterator[str]:
-    """Yield what has drifted, in lines for a person."""
+    """Yield what changed since the lock was written, in lines for a person."""
     if not drifts:
         said = "1 prompt is as it was" if len(made) == 1 else f"all {len(made)} prompts are as they were"
         yield f"{settings.lock}: {said} locked ({counted(_tokens(made), 'token')})"
@@ -116,7 +116,7 @@ def _change(old: LockedPart | None, new: LockedPart | None) -> str:
 
 
 def _costs(drift: LockChange, settings: Settings) -> list[dict[str, object]]:
-    """Return what filling the caches again costs, by each model that the project names, or by one of each provider."""
+    """Return the cost of filling the caches again, for the project's models or for one model of each provider."""
     rows: list[dict[str, object]] = []
     for rules in _rules(drift, settings):
         cost = rewarming(drift, rules)
@@ -144,7 +144,7 @@ def _cost(cost: dict[str, object]) -> str:
 
 
 def as_json(drifts: Sequence[LockChange], settings: Settings) -> dict[str, object]:
-    """Return what has drifted as JSON has it."""
+    """Return what changed since the lock was written, for JSON."""
     rows = [
         {
             "name": drift.name,

@@ -1,7 +1,7 @@
-"""What is moved around a function, one thing at a time, to see whether its prompt stays the same.
+"""The moves of the perturbation test: each changes one thing in the surroundings of a function.
 
-Each move is a change of the surroundings in which the function is called. Two of them need a copy of the project: in
-another folder, and with the line ends that a checkout on Windows gives it.
+Two of them need a copy of the project: one in another folder, and one with the line ends that git gives a checkout on
+Windows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MOVES: dict[MoveKind, str] = {
     "umask": "which permissions new files get",
     "temp": "TMPDIR",
 }
-"""Every kind of move, with what it moves."""
+"""Every kind of move, with what it changes."""
 
 _MINUTE, _DAY, _NOON = 60, 86_400, 43_200
 _MINUTE_LATER = "a minute later"
@@ -52,29 +52,29 @@ _MOST_LINKS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One thing moved."""
+    """One change of the surroundings."""
 
     kind: MoveKind
     """A key of `MOVES`."""
     said: str
-    """What exactly was moved, and to where."""
+    """What exactly changes, and to what."""
     surroundings: Surroundings
     function: Function
     then: Callable[[], None] | None = None
-    """What is done between two calls in these surroundings, where it is these two that are compared."""
+    """The step between two calls in these surroundings, if these two calls are compared."""
     skipped: str = ""
-    """Why it is not made, where it cannot be."""
+    """Why the move cannot be made, if so."""
 
     @property
     def of_session(self) -> bool:
-        """Whether it moves the machine, the folder or the day: what is declared to change with these may."""
+        """Whether it changes the machine, the folder or the day, with which parts of pace SESSION may change."""
         return self.kind in _OF_SESSION or (self.kind == "clock" and self.said != _MINUTE_LATER)
 
 
 def starting_point(folder: str) -> Surroundings:
-    """Return the surroundings that moves start from: the real ones, at noon, so that a minute is never a day.
+    """Return the surroundings that moves start from: the real ones at noon, so that a minute never changes the day.
 
-    Nor is a day ever a month or a week: what is found must not depend on the day on which it is looked for.
+    A day later is never another month or a weekend either, so the result does not depend on the date of the run.
     """
     day = date.today()
     while day.weekday() >= 5 or (day + timedelta(1)).month != day.month:
@@ -85,7 +85,7 @@ def starting_point(folder: str) -> Surroundings:
 
 
 def plan_moves(function: Function, start: Surroundings, private: str, skip: frozenset[MoveKind]) -> Iterator[Move]:
-    """Yield every move but those to skip; what they need is put into a private folder."""
+    """Yield every move except the skipped ones. Files that they need go into a private folder."""
     for kind, said, changed in _plain_moves(start, private):
         if kind not in skip:
             yield Move(kind, said, changed, function)
@@ -100,14 +100,14 @@ def plan_moves(function: Function, start: Surroundings, private: str, skip: froz
 
 
 def _plain_moves(start: Surroundings, private: str) -> Iterator[tuple[MoveKind, str, Surroundings]]:
-    """Yield what is moved without touching the project."""
+    """Yield the moves that need no copy of the project."""
 
     def environment(**changes: str | None) -> Surroundings:
         return replace(start, environment={**start.environment, **changes})
 
     yield "again", "nothing, in another process", start
     yield "turn", "a second call in one process", replace(start, turn=2)
-    # A call that takes longer as well: what is measured with this clock moves too.
+    # The call takes longer as well, so that durations change too.
     yield "clock", _MINUTE_LATER, replace(start, clock=start.clock + _MINUTE, tick=17 * start.tick)
     yield "clock", "a day later", replace(start, clock=start.clock + _DAY)
     yield "clock", "over midnight", replace(start, clock=start.clock + _NOON + 1)
@@ -134,13 +134,13 @@ def _plain_moves(start: Surroundings, private: str) -> Iterator[tuple[MoveKind, 
 
 
 def _other_zone() -> str:
-    """Return a zone beyond the date line: by its name where it is known, because libraries ask for that."""
+    """Return a time zone beyond the date line; by name if the system knows it, because libraries ask for the name."""
     name, rule = ("Pacific/Tongatapu", "<+13>-13") if time.timezone > -12 * 3600 else ("Pacific/Pago_Pago", "<-11>11")
     return name if any(os.path.isfile(os.path.join(path, name)) for path in zoneinfo.TZPATH) else rule
 
 
 def _other_locales() -> list[str]:
-    """Return up to two installed locales that are not the one in use: another language where there is one."""
+    """Return up to two installed locales other than the current one, of another language if there is one."""
     current = next((os.environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "C")
     try:
         run = subprocess.run(["locale", "-a"], capture_output=True, timeout=10, check=False)
@@ -155,17 +155,17 @@ def _other_locales() -> list[str]:
 
 
 def _other_home(private: str) -> str:
-    """Return the home under another name, with the same files; an empty one if there is none."""
+    """Return a link to the home folder under another name, or an empty folder if there is no home."""
     home, real = os.path.join(private, "another-home"), os.path.expanduser("~")
     if os.path.isdir(real):
-        with suppress(OSError):  # as on a Windows that lets nobody link
+        with suppress(OSError):  # Windows may not allow links
             os.symlink(real, home)
     os.makedirs(home, exist_ok=True)
     return home
 
 
 def _other_temp(private: str) -> str:
-    """Return another folder for temporary files, in which those that were kept there are found: some are caches."""
+    """Return another folder for temporary files, with links to the existing ones: some are caches."""
     temp = os.path.join(private, "another-temp")
     os.makedirs(temp, exist_ok=True)
     real = os.path.dirname(private)
@@ -177,7 +177,7 @@ def _other_temp(private: str) -> str:
 
 
 def _moved(function: Function, folder: str, copy: str) -> Function:
-    """Return the function in a copy of its project: what the copy has not got stays where it is."""
+    """Return the function in a copy of its project. Paths that the copy does not have stay as they are."""
 
     def there(path: str) -> str:
         inside = os.path.relpath(os.path.abspath(path), folder)

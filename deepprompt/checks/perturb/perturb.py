@@ -1,8 +1,8 @@
-"""The perturbation test: whether a function's static prefix stays the same when the world around it moves.
+"""The perturbation test: whether a function's static prefix stays the same when its surroundings change.
 
-The function is called again and again, each time in a fresh process and with one thing moved (`checks.moves`). A byte
-of the static prefix that moves with it is a finding, named by what was moved, the part and the first difference. What
-moves behind the prefix is only told: it may. So may a part of pace SESSION with the machine, the folder and the day.
+The function is called many times, each time in a fresh process and with one thing changed (a move, see `moves`). A
+static prefix that changes with it is a finding: it names the move, the part and the first difference. Changes after the
+prefix are allowed, and only reported. So are changes of a part of pace SESSION with the machine, the folder or the day.
 """
 
 from __future__ import annotations
@@ -31,40 +31,40 @@ if TYPE_CHECKING:
     from deepprompt.words import MoveKind
 
 _ALWAYS = "again"
-_DOUBTS = 3  # how often what moved is doubted: the same call, once more
+_DOUBTS = 3  # how often the same call is repeated after a finding, in case the function is random
 _MOST_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one move did to the prompt."""
+    """The effect of one move on the prompt."""
 
     kind: MoveKind
     said: str
     moved: Blame | None = None
-    """The first difference in the static prefix, None where there is none."""
+    """The first difference in the static prefix; None if there is none."""
     failed: str = ""
-    """How the function failed, where it did."""
+    """How the function failed, if it did."""
     skipped: str = ""
-    """Why the move was not made, where it was not."""
+    """Why the move was skipped, if it was."""
     changing: tuple[str, ...] = ()
-    """The parts behind the static prefix that moved: for information."""
+    """The parts after the static prefix that changed, for information."""
 
     @property
     def stable(self) -> bool:
-        """Whether the static prefix stayed as it was."""
+        """Whether the static prefix stayed the same."""
         return self.moved is None and not self.failed
 
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """What all moves did to the prompt of a function."""
+    """The effect of all moves on the prompt of a function."""
 
     target: str
     prefix_bytes: int
     outcomes: tuple[Outcome, ...]
     advice: str = ""
-    """What may help, where the prefix moved."""
+    """What may help, if the prefix changed."""
 
     @property
     def stable(self) -> bool:
@@ -73,11 +73,11 @@ class Stability:
 
     @property
     def unstable(self) -> tuple[Outcome, ...]:
-        """The moves that did."""
+        """The moves that changed the static prefix, or made the function fail."""
         return tuple(outcome for outcome in self.outcomes if not outcome.stable)
 
     def report(self) -> str:
-        """Return all that was found, in lines for a person."""
+        """Return the result in lines for a person."""
         made = [outcome for outcome in self.outcomes if not outcome.skipped]
         verdict = f"moved in {len(self.unstable)} of {len(made)}" if self.unstable else f"stayed in all {len(made)}"
         lines = [f"{self.target}: the static prefix ({self.prefix_bytes:,} bytes) {verdict} surroundings"]
@@ -90,7 +90,7 @@ class Stability:
                 kinds = behind.setdefault(part, [])
                 kinds += [outcome.kind] if outcome.kind not in kinds else []
         for part, kinds in behind.items():
-            # What is never the same twice moves with everything, and that says nothing.
+            # A part that is never the same twice changes with every move; the list would say nothing.
             lines.append(
                 f"  as it may, {display(part)} moved with: {', '.join(kinds[:1] if _ALWAYS in kinds else kinds)}"
             )
@@ -125,7 +125,7 @@ def perturb(
     skip: Iterable[MoveKind] = (),
     timeout: float = 60.0,
 ) -> Stability:
-    """Call a function in moved surroundings, and say whether its static prefix stays the same.
+    """Call a function in changed surroundings, and return whether its static prefix stays the same.
 
     `target` is a function at the top of a module, or its name as `module:function`; it is called without arguments.
     `folder` is its project: it is called there, and copied for the moves that need it. `skip` names moves of `MOVES`.
@@ -140,7 +140,7 @@ def perturb(
     caller = _Caller(boundary, timeout)
     base = caller.call(function, start)
     base.check(function)
-    # Reached by its real name: a function that resolves its own paths must not see two of them.
+    # The real path, so that a function that resolves paths does not see two of them.
     with tempfile.TemporaryDirectory(prefix="deepprompt-", ignore_cleanup_errors=True) as private:
         again, *moves = plan_moves(function, start, os.path.realpath(private), frozenset(skip))
         first = caller.outcome(again, base)
@@ -148,21 +148,21 @@ def perturb(
         if not all(outcome.stable for outcome in outcomes):
             doubts = caller.outcomes([again] * _DOUBTS, base)
             first = next((doubt for doubt in doubts if not doubt.stable), first)
-    if not first.stable:  # whatever is moved, it would differ: nothing could be told from that
+    if not first.stable:  # every move would show a difference, which proves nothing
         outcomes = [Outcome(move.kind, move.said, skipped="it is not even the same twice") for move in moves]
     result = Stability(str(function), base.size, (first, *outcomes))
     return result if result.stable else replace(result, advice=base.advice)
 
 
 class _Caller:
-    """Calls functions, several at once, and says what became of their prompts."""
+    """Calls a function in several surroundings at once, and compares the prompts."""
 
     def __init__(self, boundary: str, timeout: float) -> None:
         self.boundary, self.timeout = boundary, timeout
         self.given_up = threading.Event()
 
     def call(self, function: Function, surroundings: Surroundings) -> _Sides:
-        """Return the prompt that a function makes in some surroundings."""
+        """Return the prompt that a function makes in the given surroundings."""
         value = call_function(function, surroundings, self.timeout, give_up=self.given_up.is_set)
         try:
             return _Sides(value, self.boundary)
@@ -170,17 +170,17 @@ class _Caller:
             raise CallError(f"what it returned is no prompt: {error}", function) from None
 
     def outcomes(self, moves: Sequence[Move], base: _Sides) -> list[Outcome]:
-        """Return what became of the prompt with each move."""
+        """Return the outcome of each move."""
         with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_AT_ONCE)) as pool:
             try:
                 return list(pool.map(lambda move: self.outcome(move, base), moves))
-            except BaseException:  # such as an interrupt: nothing that was started goes on
+            except BaseException:  # such as an interrupt: stop everything that was started
                 self.given_up.set()
                 pool.shutdown(cancel_futures=True)
                 raise
 
     def outcome(self, move: Move, base: _Sides) -> Outcome:
-        """Return what became of the prompt with one move."""
+        """Return the outcome of one move."""
         skipped = move.skipped
         if move.then is not None and not skipped:
             try:
@@ -201,7 +201,7 @@ class _Caller:
 
 
 class _Sides:
-    """The two sides of a prompt: the static prefix, and what may change."""
+    """A prompt in two: its static prefix, and the rest, which may change."""
 
     def __init__(self, value: object, boundary: str) -> None:
         self.boundary = boundary
@@ -210,7 +210,7 @@ class _Sides:
         self.size = sum(len(s.text.encode(errors="surrogatepass")) for s in self.static if s.kind != "setting")
 
     def without_session(self) -> _Sides:
-        """Return the sides with the parts that are declared to change with the session on the changing one."""
+        """Return the same with the parts of pace SESSION moved to the changing side."""
         sides = copy(self)
         sides.static = [segment for segment in self.static if segment.pace is not Pace.SESSION]
         sides.changing = [segment for segment in self.static if segment.pace is Pace.SESSION] + self.changing
@@ -218,13 +218,13 @@ class _Sides:
 
     @property
     def advice(self) -> str:
-        """What may help if the prefix moves: a plain text does not say where it ends."""
+        """What may help if the prefix changed: a plain text does not say where its prefix ends."""
         if self.is_cut:
             return ""
         return "all of the text counts, as it has no boundary; --boundary TEXT (boundary=) says what ends the prefix"
 
     def check(self, function: Function) -> None:
-        """See that there is something that can move, and that it is what the user means."""
+        """Raise if there is no static prefix, or if the user's own boundary is not in the text."""
         if not self.is_cut and self.boundary not in ("", DYNAMIC_CONTEXT_BOUNDARY):
             raise CallError(f"the boundary {self.boundary!r} does not stand in what it returned", function)
         if not self.size:
@@ -235,7 +235,7 @@ class _Sides:
             )
 
     def parts_that_differ(self, other: _Sides) -> tuple[str, ...]:
-        """Return the names of the changing parts that are not the same on both sides."""
+        """Return the names of the changing parts that differ."""
         both = [_by_place(side.changing) for side in (self, other)]
         return tuple(place for place in both[0] | both[1] if both[0].get(place) != both[1].get(place))
 
@@ -248,7 +248,7 @@ def _by_place(segments: Sequence[Segment]) -> dict[str, str]:
 
 
 def _first_difference(old: list[Segment], new: list[Segment]) -> Blame | None:
-    """Return where two prefixes part. For a cache one that only grew is no loss; here it is a difference like any."""
+    """Return the first difference of two prefixes. Growth costs no cache hit, but here it is a difference too."""
     found = blame(list(old), list(new))
     if found is not None:
         return found
@@ -259,7 +259,7 @@ def _first_difference(old: list[Segment], new: list[Segment]) -> Blame | None:
 
 
 def _by_kind(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, list[str]]]:
-    """Return the first outcome of each kind, with what else of that kind was moved."""
+    """Return the first outcome of each kind of move, with the other moves of that kind."""
     kinds: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         kinds.setdefault(outcome.kind, []).append(outcome)
