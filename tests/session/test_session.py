@@ -49,7 +49,7 @@ from tests.support.conversations import TOOL_NAMES, WORDS, Message, conversation
 from tests.support.examples import examples
 from tests.support.growth import steps
 from tests.support.models import MODELS, Model, rest, said
-from tests.support.paths import ROOT
+from tests.support.paths import DATA, ROOT
 from tests.support.recorder import sdk
 from tests.support.wire_rules import check, unmarked
 
@@ -248,7 +248,7 @@ def test_a_user_who_says_nothing(text: str) -> None:
     session = Session("You are careful.")
     with pytest.raises(MessageError) as found:
         session.user(text)
-    assert str(found.value) == "a user's message has a text, and this one is blank; update() tells only what moved"
+    assert str(found.value) == "a user's message has text, and this one is blank; update() sends only what changed"
     assert session.messages == ()
 
 
@@ -565,23 +565,23 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a text": (
         "Hi",
         f"{NO_MESSAGE}not a text; user(text) appends it as the user's, "
-        '{"role": "assistant", "content": text} as an answer',
+        '{"role": "assistant", "content": text} as a response',
     ),
     "no role": ({"content": "Hi", "text": "Hi"}, f"{NO_MESSAGE}not one with the fields content, text"),
     "nothing": ({}, f"{NO_MESSAGE}not one with the fields (none)"),
     "a number": (5, f"{NO_MESSAGE}not int"),
     "the content of an answer": (
         [{"type": "text", "text": "Hi"}],
-        f"{NO_MESSAGE}not a list; of an answer append all of it, and several messages by extend()",
+        f"{NO_MESSAGE}not a list; append a response whole, and several messages with extend()",
     ),
     "a result by itself": (
         {"type": "tool_result", "tool_use_id": "x", "content": "Hi"},
         f'{NO_MESSAGE}not a block of one; {{"role": "user", "content": [block, ...]}} is one, '
-        "with all results of an answer",
+        "with all results of a response",
     ),
     "two choices": (
         {"choices": [{"message": {"role": "assistant", "content": text}} for text in "ab"]},
-        "an answer with 2 choices: append the message of one, choices[N].message",
+        "a response with 2 choices: append the message of one, choices[N].message",
     ),
     "a choice without a message": ({"choices": [{}]}, f"{NO_MESSAGE}not NoneType"),
     "no content": ({"role": "user", "parts": []}, "messages[0]: no content; its fields are role, parts"),
@@ -775,6 +775,20 @@ def test_a_turn_costs_what_is_new() -> None:
 
         costs.append(steps(turn))
     assert costs[1] <= 1.02 * costs[0]
+
+
+def test_the_representation_is_short() -> None:
+    """A session shows how large it is and where it was last sent, and no text of it."""
+    session = Session(make(base="Secret rules."))
+    assert repr(session) == "Session(epoch=1, messages=0, parts=4, tools=2)"
+    session.user("Secret question.")
+    session.request(**GPT)
+    session.request(**OPUS)
+    assert repr(session) == "Session(epoch=1, messages=2, parts=4, tools=2, to='anthropic', model='claude-opus-5-5')"
+    session.request(to="openai", model="\x1b[31m" + "m" * 500)
+    assert len(repr(session)) < 150
+    assert "\x1b" not in repr(session)
+    assert "Secret" not in repr(session)
 
 
 @pytest.mark.parametrize("targets", [[OPUS], [OPUS, GPT]], ids=len)
@@ -1253,6 +1267,24 @@ def test_a_file_with_what_cannot_be_in_it(key: str, value: Any, tmp_path: Path) 
     assert why.endswith("; restore a copy, or start a new session")
     del state[key]
     assert refused_to_load(path, framed(state)).startswith(f"damaged: KeyError('{key}')")
+
+
+def test_a_session_that_version_0_1_saved() -> None:
+    """It loads, and goes on as that version would have: `0.1.0.next.json` is what it sent after the same messages."""
+    session = Session.load(DATA / "sessions" / "0.1.0.session")
+    assert (session.epoch, len(session.messages), len(session.recorded)) == (2, 15, 5)
+    assert [recorded.kind for recorded in session.recorded] == ["cold start", "provider", "ours", "hit", "cold start"]
+    bash: dict[str, Any] = {"name": "Bash", "description": "Runs a command."}
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+    read = {"name": "Read", "description": "Reads a file.", "input_schema": schema}
+    done = {"type": "tool_result", "tool_use_id": "z", "content": "done z"}
+    session.append({"role": "user", "content": [done]})
+    session.user("Four.", make(base="Be terse.", tools=(bash, read)))
+    wanted = json.loads((DATA / "sessions" / "0.1.0.next.json").read_text("utf-8"))
+    assert len(session.messages) == wanted["messages"]
+    assert [[change.kind, change.source, change.text] for change in session.waiting] == wanted["waiting"]
+    assert session.request(**OPUS).body == wanted["anthropic"]
+    assert session.request(**GPT).body == wanted["openai"]
 
 
 def test_a_newer_file(tmp_path: Path) -> None:
