@@ -1,7 +1,7 @@
-"""What a prompt or a request is made of: its parts in order, each with its size, and sizes that add up.
+"""Explain a prompt or a request: its parts in order, each with its size, and sizes that add up.
 
-A row is one part, block or tool, its separators included, so the bytes of the rows are those of the whole. The tokens
-of a row are by how many the count grows with it: so they add up as well, though a token may have bytes of two parts.
+A row is one part, block or tool with its separators, so the bytes of the rows add up to the whole. The tokens of a row
+are how much it adds to the count of everything before it, so they add up too, even if a token spans two parts.
 """
 
 from __future__ import annotations
@@ -12,41 +12,48 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
 
-from deepprompt.checks.places import BOUNDARY, CATALOGUED, CONTEXT, INSTRUCTIONS, SKILLS, file_headers
+from deepprompt.checks.places import CATALOGUED, file_headers
 from deepprompt.checks.segments import as_segments
 from deepprompt.counters import ESTIMATE, Counter, size_of
-from deepprompt.prompt import BOUNDARY_PART, Pace
-from deepprompt.providers.segments import BARE, Segment
+from deepprompt.prompt import (
+    BOUNDARY_PART,
+    CONTEXT_HEADINGS,
+    DYNAMIC_CONTEXT_BOUNDARY,
+    INSTRUCTIONS_HEADING,
+    SKILLS_HEADING,
+    Pace,
+)
+from deepprompt.providers.segments import Segment
 
 _BUNDLED = "deepprompt"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One part, block or tool of a whole."""
+    """One part, block or tool of a prompt or a request."""
 
     name: str
     """The part's name, or its place in the request."""
     kind: str
     role: str
     pace: Pace | None
-    """None where nobody says it."""
+    """None if it is unknown."""
     origin: str
     version: str
-    """Such as `base@1.0.0`, for a part that has one."""
+    """Such as `base@1.0.0`; "" for a part without a version."""
     own: bool
-    """Whether a part of a catalogue is the user's own: an override, or another wording."""
+    """Whether a catalogue part is the user's own: an override or another wording."""
     start: int
     """Where it begins, in bytes."""
     bytes: int
     tokens: int
     share: float
-    """Its part of all tokens, from 0 to 1."""
+    """Its share of all tokens, from 0 to 1."""
     sha256: str
     mark: str | None
     """The lifetime of the cache mark at its end, "" for the default one; None without a mark."""
     changing: bool
-    """Whether it is the boundary or stands behind it, or is known to change with the turn."""
+    """Whether it is the boundary, comes after it, or is known to change with the turn."""
     text: str = field(repr=False)
 
     @property
@@ -57,11 +64,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A prompt or a request, part by part. The bytes and the tokens of its rows are those of the whole, exactly."""
+    """A prompt or a request, part by part. The bytes and tokens of the rows add up to the whole exactly."""
 
     rows: tuple[Row, ...]
     settings: tuple[tuple[str, str], ...]
-    """What a request says beside its text, such as its model."""
+    """The settings of a request that its cache depends on, such as the model."""
     basis: str
     """How the tokens were counted."""
     exact: bool
@@ -78,22 +85,22 @@ class Explanation:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of all the texts, one after another, in hex."""
+        """SHA-256 of all the texts joined, in hex."""
         return _digest("".join([row.text for row in self.rows]))
 
     @cached_property
     def static(self) -> int:
-        """How many rows stand before the boundary, or before the first that changes with the turn."""
+        """The number of rows before the first that changes with the turn."""
         return next((number for number, row in enumerate(self.rows) if row.changing), len(self.rows))
 
     def up_to(self, row: int) -> tuple[int, int]:
-        """Return how many bytes and how many tokens stand before a row."""
+        """Return the number of bytes and of tokens before a row."""
         before = self.rows[:row]
         return sum(one.bytes for one in before), sum(one.tokens for one in before)
 
 
 def explain(request: object, counter: Counter = ESTIMATE) -> Explanation:
-    """Return what a prompt or a request is made of. It is whatever `read_request` takes, or the segments of that."""
+    """Return the parts of a prompt or a request. Pass anything that `read_request` takes, or segments."""
     given = as_segments(request)
     settings = tuple((segment.place, segment.text) for segment in given if segment.kind == "setting")
     segments = [segment for segment in given if segment.kind != "setting"]
@@ -137,13 +144,13 @@ def _digest(text: str) -> str:
 
 
 def _by_layout(whole: Segment) -> Iterator[Segment]:
-    """Yield a plain text in the sections that the builder lays a prompt out in, or whole where it has none of them."""
+    """Yield a plain text cut into the sections of the builder's layout, or uncut if it has none."""
     text = whole.text
-    cuts: dict[int, tuple[str, str, Pace | None, bool]] = {0: (BARE, "", None, False)}
-    boundary = text.find(BOUNDARY)
+    cuts: dict[int, tuple[str, str, Pace | None, bool]] = {0: (whole.place, "", None, False)}
+    boundary = text.find(DYNAMIC_CONTEXT_BOUNDARY)
     prefix = text if boundary < 0 else text[:boundary]
-    heading = prefix.find(INSTRUCTIONS)
-    skills = prefix.rfind(SKILLS, max(heading, 0))
+    heading = prefix.find(INSTRUCTIONS_HEADING)
+    skills = prefix.rfind(SKILLS_HEADING, max(heading, 0))
     if heading >= 0:
         cuts[heading] = ("instructions", "", Pace.PROJECT, False)
         for place, path in file_headers(prefix, heading, len(prefix) if skills < 0 else skills):
@@ -152,10 +159,11 @@ def _by_layout(whole: Segment) -> Iterator[Segment]:
         cuts[skills] = ("skills", "", Pace.PROJECT, False)
     if boundary >= 0:
         cuts[boundary] = (BOUNDARY_PART, "", Pace.TURN, True)
-        for section in CONTEXT:
+        end = boundary + len(DYNAMIC_CONTEXT_BOUNDARY)
+        for name, section in CONTEXT_HEADINGS.items():
             # The boundary ends with the newline that the first heading begins with.
-            if (place := text.find(section, boundary + len(BOUNDARY) - 1)) >= 0:
-                cuts[max(place, boundary + len(BOUNDARY))] = (section.strip("\n# ").lower(), "", Pace.TURN, True)
+            if (place := text.find(section, end - 1)) >= 0:
+                cuts[max(place, end)] = (name, "", Pace.TURN, True)
     places = sorted(cuts)
     for place, end in zip(places, [*places[1:], len(text)], strict=True):
         if place < end or len(places) == 1:

@@ -1,7 +1,7 @@
-"""To what a place in a request belongs: the file and its line, the section, the message or the tool.
+"""Find out where a piece of a request comes from: a file and its line, a section, a message or a tool.
 
-A part of a prompt knows its origin. In a plain text the files and sections are found by the layout that the builder
-gives them; a file that is written to look like that layout can mislead about the place, and about nothing else.
+A part of a prompt knows its origin. In a plain text, files and sections are found by the builder's layout. A file that
+imitates this layout can mislead about the place, but about nothing else.
 """
 
 from __future__ import annotations
@@ -13,28 +13,22 @@ from dataclasses import dataclass
 from deepprompt.prompt import CONTEXT_HEADINGS, DYNAMIC_CONTEXT_BOUNDARY, INSTRUCTIONS_HEADING, SKILLS_HEADING
 from deepprompt.providers.segments import Segment
 
-BOUNDARY = DYNAMIC_CONTEXT_BOUNDARY
-INSTRUCTIONS = INSTRUCTIONS_HEADING
-SKILLS = SKILLS_HEADING
-CONTEXT = tuple(CONTEXT_HEADINGS.values())
-"""The layout of the builder, for text without parts. A session puts the same sections into a message."""
-
 CATALOGUED = re.compile(r"(?!file:)(?P<whose>.+):(?P<family>[^/:]+)/(?P<version>\d[^/:]*)/.+\.md")
-"""What the catalogue writes of a part: whose it is, its family, its version, and its file. A mere file is in none."""
+"""The origin of a catalogue part: whose it is, its family, its version and its file. Other files do not match."""
 
-_TOLD = "<context>\n"
+_NOTIFICATION = "<context>\n"
 _FILE_NAMES = (".md", ".mdc", ".rst", ".txt")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands, and to what it belongs."""
+    """Where something stands, and what it belongs to."""
 
     place: str
     """The block of the request, or the part of the prompt."""
     source: str
     line: int
-    """In the source, from 1; 0 for the whole of it, or where lines mean nothing."""
+    """The line in the source, from 1; 0 for all of it, or if it has no lines."""
     block: str
     changing: bool = False
     value: str = ""
@@ -42,23 +36,23 @@ class Place:
 
 
 def whole(segment: Segment) -> Place:
-    """Return the place of all of a segment."""
+    """Return the place of a whole segment."""
     return Place(segment.place, segment.origin or _owner(segment), 0, segment.kind, segment.changing)
 
 
 def of_value(segment: Segment, path: str, line: int) -> Place:
-    """Return the place of a value in a segment that is JSON."""
+    """Return the place of one value in a segment that is JSON."""
     source = f"{_owner(segment)}: {path}" if path else _owner(segment)
     return Place(segment.place, source, line if path else 0, segment.kind, value=path)
 
 
 def of_text(segments: Sequence[Segment], number: int, at: int) -> Place:
-    """Return the place of a character of the text of one of some segments, of which those before it are one text."""
+    """Return the place of a character in the text of a segment, given all segments of the prompt up to it."""
     segment = segments[number]
     if segment.origin:
         line = _line_of_part(segments, number, at)
         return Place(segment.place, segment.origin, line, segment.kind, segment.changing)
-    if segment.kind == "tool_result":  # its first line says only whose it is
+    if segment.kind == "tool_result":  # its first line is the header
         return Place(segment.place, _owner(segment), segment.text.count("\n", 0, at), segment.kind)
     source, start, changing = _section(segment.text, at)
     line = segment.text.count("\n", start, at) + 1 if at >= start else 0
@@ -66,21 +60,21 @@ def of_text(segments: Sequence[Segment], number: int, at: int) -> Place:
 
 
 def _owner(segment: Segment) -> str:
-    """Return the message or tool that a segment belongs to."""
+    """Return the name of the message, tool or field that a segment belongs to."""
     if segment.kind == "tool":
         return f"tool {segment.tool}"
     return segment.owner or segment.place
 
 
 def _line_of_part(segments: Sequence[Segment], number: int, at: int) -> int:
-    """Return the line in the file, asset or argument that a part was made of; 0 in what was put around it."""
+    """Return the line in the file, asset or argument that a part was made from; 0 in text that was put around it."""
     segment = segments[number]
     text, start = segment.text, 0
     header = f"\n[{segment.origin.removeprefix('file:')}]\n"
     if text.startswith(header):
         start = len(header)
     elif segment.origin.startswith("file:") and segment.place != "append":
-        # A template's own text comes in pieces, between those of its includes.
+        # A template's own text is cut into pieces by its includes.
         pieces = [piece.text for piece in segments[:number] if piece.origin == segment.origin]
         return sum(piece.count("\n") for piece in pieces) + text.count("\n", 0, at) + 1
     elif number:
@@ -91,20 +85,21 @@ def _line_of_part(segments: Sequence[Segment], number: int, at: int) -> int:
 
 
 def _section(text: str, at: int) -> tuple[str, int, bool]:
-    """Return the file or section of a text, where it begins, and whether it changes with the turn."""
-    begin = text.rfind(BOUNDARY, 0, at)
-    if begin >= 0 or text.startswith(_TOLD):
-        found = max((text.rfind(heading, max(begin, 0), at + 1), heading) for heading in CONTEXT)
-        return (found[1].strip("\n# ").lower(), found[0] + 1, True) if found[0] >= 0 else ("", 0, True)
-    begin = text.find(INSTRUCTIONS, 0, at)
-    skills = text.rfind(SKILLS, max(begin, 0), at)
+    """Return the file or section at a position, where it begins, and whether it changes with the turn."""
+    begin = text.rfind(DYNAMIC_CONTEXT_BOUNDARY, 0, at)
+    if begin >= 0 or text.startswith(_NOTIFICATION):
+        headings = CONTEXT_HEADINGS.items()
+        found, name = max((text.rfind(heading, max(begin, 0), at + 1), name) for name, heading in headings)
+        return (name, found + 1, True) if found >= 0 else ("", 0, True)
+    begin = text.find(INSTRUCTIONS_HEADING, 0, at)
+    skills = text.rfind(SKILLS_HEADING, max(begin, 0), at)
     if skills >= 0:
         return "skills", skills + 2, False
     return _file(text, begin, at) if begin >= 0 else ("", 0, False)
 
 
 def _file(text: str, begin: int, at: int) -> tuple[str, int, bool]:
-    """Return the instruction file that a place in their section belongs to."""
+    """Return the instruction file at a position in the section of instruction files."""
     end = at + 1
     while (found := text.rfind("\n\n[", begin, end)) >= 0:
         if path := _path(text, found + 1):
@@ -114,7 +109,7 @@ def _file(text: str, begin: int, at: int) -> tuple[str, int, bool]:
 
 
 def file_headers(text: str, begin: int, end: int) -> Iterator[tuple[int, str]]:
-    """Yield where each instruction file of their section begins, and its path."""
+    """Yield the start and the path of each instruction file in a section."""
     found = text.find("\n\n[", begin, end)
     while found >= 0:
         if path := _path(text, found + 1):
@@ -123,6 +118,6 @@ def file_headers(text: str, begin: int, end: int) -> Iterator[tuple[int, str]]:
 
 
 def _path(text: str, start: int) -> str:
-    """Return the path in the header of an instruction file at a place, "" if that is none."""
+    """Return the path in the header of an instruction file that starts here, "" if it is not one."""
     path, bracket, _ = text[start + 2 : text.find("\n", start + 2)].rpartition("]")
     return path if bracket and ("/" in path or "\\" in path or path.lower().endswith(_FILE_NAMES)) else ""

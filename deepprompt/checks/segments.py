@@ -1,8 +1,7 @@
-"""A recorded request of any provider as segments in the order in which its cache reads them: tools, system, messages.
+"""Read anything that stands for a prompt or a request into segments: our own values and files, or a provider's body.
 
-The body is recognised by its own fields. A segment is one block: its place in the body, what it is, its text as it
-was sent, and whether a mark stands at its end. What compares segments needs to know no provider's JSON. Settings are
-segments too, without a text of the prompt: each stands before what cannot be read once it changes.
+The segments are in the order in which a cache reads them: tools, system prompt, messages. Bodies are read in
+`deepprompt.providers.reading`; here are `Prompt`, plain texts, saved sessions and the output of `build --json`.
 """
 
 from __future__ import annotations
@@ -16,16 +15,17 @@ from deepprompt.prompt import BOUNDARY_PART, Pace, Prompt, read_part
 from deepprompt.providers.dialect import items
 from deepprompt.providers.reading import read_body, read_messages, read_tools
 from deepprompt.providers.recognise import MESSAGES, inner_body, with_model
-from deepprompt.providers.segments import BARE, Segment
+from deepprompt.providers.segments import Segment
 
-# A pace as a saved session has it, and as `build --json` does.
+# The names of the paces in the output of `build --json`.
 _PACES = {pace.name.lower(): pace for pace in Pace}
 
 
 def read_request(value: object) -> list[Segment]:
-    """Return the segments of a request or its body, a message array, a `Prompt`, a text, or what commands wrote of one.
+    """Return the segments of a prompt or a request.
 
-    Those are the JSON of `deepprompt build --json`, with or without `--to`, and a saved session.
+    Pass a `Request`, the body of any provider, a list of messages, a `Prompt`, the text of a prompt, a saved session,
+    or the output of `deepprompt build --json`, with or without `--to`. Raises `MessageError` for anything else.
     """
     try:
         return _read(value)
@@ -34,7 +34,7 @@ def read_request(value: object) -> list[Segment]:
 
 
 def as_segments(request: object) -> list[Segment]:
-    """Return segments as they are, and of anything else what `read_request` returns."""
+    """Return a list of segments as it is, and read anything else with `read_request`."""
     if isinstance(request, Sequence) and not isinstance(request, str | bytes) and len(request) > 0:
         segments = [item for item in request if isinstance(item, Segment)]
         if len(segments) == len(request):
@@ -63,7 +63,7 @@ def _read(value: object) -> list[Segment]:
 
 
 def _is_recorded(item: Mapping[str, Any]) -> bool:
-    """Whether an object of a list is a request of its own, and no message."""
+    """Whether an object in a list is a whole request, not a message."""
     return "role" not in item and any(isinstance(item.get(key), list | Mapping) for key in (*MESSAGES, "body"))
 
 
@@ -77,7 +77,7 @@ def _read_object(value: Mapping[str, Any]) -> list[Segment]:
     return read_body(value) if body is None else _read_object(with_model(body, value))
 
 
-# A part's name, its text, its origin, whether it changes with the turn, and its pace.
+# The name of a part, its text, its origin, whether it changes with the turn, and its pace.
 _Row = tuple[str, str, str, bool, Pace | None]
 
 
@@ -86,7 +86,7 @@ def _piece(place: str, text: str, origin: str = "", changing: bool = False, pace
 
 
 def _bare(text: str) -> Segment:
-    return replace(_piece(BARE, text), bare=True)
+    return replace(_piece("text", text), bare=True)
 
 
 def _parts(rows: Iterable[_Row]) -> list[Segment]:
@@ -107,7 +107,7 @@ def _row(row: object, number: int) -> _Row:
 
 
 def _cut(text: str, parts: Sequence[Any]) -> list[Segment]:
-    """Return a text cut into the parts whose sizes are given, or whole if they are not those of this text."""
+    """Return a text cut into parts by their sizes, or uncut if the sizes do not fit the text."""
     data = text.encode("utf-8", "surrogatepass")
     rows: list[_Row] = []
     start, behind = 0, False

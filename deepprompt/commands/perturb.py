@@ -7,12 +7,12 @@ import os
 
 from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.checks.perturb.perturb import perturb
-from deepprompt.checks.places import BOUNDARY
 from deepprompt.commands.inputs import TIMEOUT, target_function
 from deepprompt.commands.options import add_folder_option, given, working_folder
 from deepprompt.commands.output import say, write_json, write_lines
 from deepprompt.commands.settings import read_settings
 from deepprompt.errors import CallError, SourceError
+from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
 from deepprompt.sources.function import Function, find_function
 
 
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--boundary",
         metavar="TEXT",
         type=given,
-        default=BOUNDARY,
+        default=DYNAMIC_CONTEXT_BOUNDARY,
         help="what ends the static prefix of a plain text (default: the boundary of build)",
     )
     parser.add_argument(

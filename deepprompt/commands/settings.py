@@ -13,12 +13,12 @@ from functools import cache
 
 from deepprompt.checks.lint.linter import Exemption, known_code
 from deepprompt.checks.perturb.moves import MOVES
-from deepprompt.checks.places import BOUNDARY
 from deepprompt.checks.settings import LOCK, Settings
 from deepprompt.commands.fields import Fields
 from deepprompt.commands.options import own_bytes
 from deepprompt.commands.output import say
 from deepprompt.errors import SourceError
+from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
 
 FILE = "pyproject.toml"
 _TABLE = "tool.deepprompt"
@@ -73,7 +73,7 @@ def _settings(top: Fields, name: str) -> Settings:
         prompts=_prompts(top),
         lock=top.text("lock", LOCK),
         models=tuple(map(_model, top.texts("models", _model))),
-        boundary=top.text("boundary", BOUNDARY),
+        boundary=top.text("boundary", DYNAMIC_CONTEXT_BOUNDARY),
         timeout=top.number("timeout", 60.0),
         paths=lint.texts("paths"),
         select=lint.texts("select", known_code),

@@ -12,6 +12,7 @@ from deepprompt.checks.settings import Settings
 from deepprompt.commands.inputs import read_target, target_function
 from deepprompt.commands.options import own_bytes, own_text
 from deepprompt.errors import MessageError, SourceError
+from deepprompt.providers.recognise import MESSAGES
 from deepprompt.text.hygiene import decode, unify_line_ends
 
 TEXT_FILES = (".md", ".mdc", ".txt", ".prompt", ".rst")
@@ -45,7 +46,7 @@ def load_subject(name: str, target: str, folder: str, timeout: float) -> Subject
 
 
 def _is_recorded(item: object) -> bool:
-    return isinstance(item, dict) and any(key in item for key in ("body", "messages", "input", "contents"))
+    return isinstance(item, dict) and any(key in item for key in ("body", *MESSAGES))
 
 
 def _folder(target: str, path: str) -> Subject:

@@ -126,6 +126,10 @@ def _mark_by_itself(body: Body, segments: list[Segment]) -> None:
         segments[able[-1]] = replace(segments[able[-1]], mark=time_of(body["cache_control"]))
 
 
+def _is_image(block: Body) -> bool:
+    return block.get("type") == "image" and isinstance(block.get("source"), Mapping)
+
+
 DIALECT = Dialect(
     "anthropic",
     recognise,
@@ -141,6 +145,7 @@ DIALECT = Dialect(
     mark="cache_control",
     own_data=("input", "input_schema"),
     files=("data",),
+    is_image=_is_image,
     mark_by_itself=_mark_by_itself,
 )  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""The blocks that messages are made of, whoever's they are: what one is, and its text as it is compared and counted.
+"""Read one block of a message, in any provider's shape, into a segment: what it is, and its text to compare and count.
 
-Marks are no part of that text. A block that is not text is compact JSON with its keys in the order that they have; a
-tool's result has its own lines after that of its header; of an image or a file there is only the SHA-256.
+The text leaves out cache marks. A block that is not text becomes compact JSON with its keys in their own order. A
+tool's result keeps its lines, after a line with its header. An image or a file is replaced by its SHA-256.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.providers.dialect import Body, items, time_of
-from deepprompt.providers.recognise import DIALECTS, names
+from deepprompt.providers.recognise import DIALECTS, MARK_FIELDS, names
 from deepprompt.providers.segments import Segment
 
 _KINDS = dict(chain.from_iterable(dialect.kinds.items() for dialect in DIALECTS))
 _KIND_ENDINGS = dict(chain.from_iterable(dialect.kind_endings.items() for dialect in DIALECTS))
 _RESULTS = dict(chain.from_iterable(dialect.results.items() for dialect in DIALECTS))
-_MARKS = names(lambda dialect: [dialect.mark] if dialect.mark else [])
+_IMAGES = [dialect.is_image for dialect in DIALECTS if dialect.is_image is not None]
 _OWN_DATA = names(lambda dialect: dialect.own_data)
 _FILES = names(lambda dialect: dialect.files)
 
@@ -42,7 +42,7 @@ def read_block(block: Body, place: str, role: str, owner: str = "") -> Segment:
 
 
 def kind_of(block: Body) -> str:
-    """Return what a block is: by its type, or where it has none, by its one field."""
+    """Return the kind of a block, by its type or, if it has none, by its one field."""
     name = block.get("type")
     if not isinstance(name, str):
         name = str(next((key for key in block if key in _KINDS), next(iter(block), "")))
@@ -78,38 +78,37 @@ def read_result(header: Body, content: object, segment: Segment) -> Segment:
             plain = block["text"] if isinstance(block.get("text"), str) and not _rest(unmarked(block)) else None
         if plain is None:
             lines.append(as_json(_digested(unmarked(block), digests)))
-        else:  # so that two texts are not one
+        else:  # a separator, so that two texts differ from their sum
             lines += [plain] if number == 0 else ['{"type":"text"}', plain]
     return replace(segment, text="\n".join(lines), mark=mark, digest="".join(digests[:1]), shows_image=image)
 
 
 def _is_image(block: object) -> bool:
-    """Whether a block is an image as Anthropic takes it."""
-    return isinstance(block, Mapping) and block.get("type") == "image" and isinstance(block.get("source"), Mapping)
+    return isinstance(block, Mapping) and any(is_image(block) for is_image in _IMAGES)
 
 
 def _rest(block: Body) -> dict[str, Any]:
-    """Return what a text says beside its text. SDKs write every field there could be: an empty one says nothing."""
+    """Return the other fields of a text block. Empty ones do not count, because SDKs write every possible field."""
     return {key: value for key, value in block.items() if value and key not in ("type", "text")}
 
 
 def lifetime(holder: Body) -> str | None:
-    """Return for how long a block's mark is, "" for the default, None without a mark."""
-    mark = next((holder[key] for key in _MARKS if key in holder), None)
+    """Return the lifetime of a block's mark, "" for the default one, None without a mark."""
+    mark = next((holder[key] for key in MARK_FIELDS if key in holder), None)
     return None if mark is None else time_of(mark)
 
 
 def unmarked(value: Any, key: str = "") -> Any:
-    """Return a value without its marks; what a tool takes or gives is its own."""
+    """Return a value without its marks. A tool's own data is left as it is."""
     if key in _OWN_DATA:
         return value
     if isinstance(value, Mapping):
-        return {name: unmarked(item, name) for name, item in value.items() if name not in _MARKS}
+        return {name: unmarked(item, name) for name, item in value.items() if name not in MARK_FIELDS}
     return [unmarked(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _digested(value: Any, digests: list[str], key: str = "") -> Any:
-    """Return a value with each file in it replaced by its SHA-256: it is no text, and its size in tokens is unknown."""
+    """Return a value with each file in it replaced by its SHA-256, which is added to `digests`."""
     if key in _OWN_DATA:
         return value
     if isinstance(value, Mapping):
@@ -131,7 +130,7 @@ def _digest(data: str | bytes, digests: list[str]) -> str:
 
 
 def as_json(value: object) -> str:
-    """Return a value as it is sent: its keys in the order that it has."""
+    """Return a value as compact JSON, its keys in their own order. Raises `MessageError` if it is not JSON."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
     except (TypeError, ValueError) as error:

@@ -67,6 +67,8 @@ class Dialect:
     """Fields that hold a tool's own data, where no name means anything to the API."""
     files: tuple[str, ...] = ()
     """Fields that hold the bytes of an image or a file."""
+    is_image: Callable[[Body], bool] | None = None
+    """Whether a block is an image, for an API whose cache depends on there being one."""
     without_names: Callable[[Body], Body] | None = None
     """Return an item that is no message without the fields that only the API reads."""
     mark_by_itself: Callable[[Body, list[Segment]], None] | None = None

@@ -173,9 +173,9 @@ def load_facts(path: str | os.PathLike[str]) -> Facts:
 
 
 def _refuse(faults: Iterable[str]) -> None:
-    """Raise one error for all faults, each on a line of its own."""
+    """Raise one error with every fault, if there are any."""
     if found := list(faults):
-        raise AssetError("\n".join(found))
+        raise AssetError("; ".join(found))
 
 
 def _misspelt_providers(data: Any, known: list[str], where: str) -> Iterator[str]:

@@ -33,8 +33,11 @@ MESSAGES = names(lambda dialect: [dialect.messages])
 MODELS = names(lambda dialect: [dialect.model])
 """The fields in which a body may name its model."""
 
-MARKS = names(lambda dialect: filter(None, [dialect.mark, dialect.mark_element]))
-"""The fields that are cache marks."""
+MARK_FIELDS = names(lambda dialect: [dialect.mark] if dialect.mark else [])
+"""The fields that make a block carry a cache mark."""
+
+MARKS = (*MARK_FIELDS, *names(lambda dialect: [dialect.mark_element] if dialect.mark_element else []))
+"""The same, and the fields of elements that are nothing but a mark."""
 
 _WRAPPERS = ("body", "request")
 

@@ -9,9 +9,6 @@ from dataclasses import dataclass, field
 
 from deepprompt.prompt import Pace
 
-BARE = "text"
-"""The place of a prompt given as nothing but text."""
-
 
 @dataclass(frozen=True, slots=True)
 class Segment:

@@ -16,13 +16,13 @@ from typing import Any
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
 from deepprompt.providers.neutral import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.recognise import MARK_FIELDS
 from deepprompt.text.hygiene import scrub
 from deepprompt.tools import as_dict
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 
 _TEXT_TYPES = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
-_MARKS = ("cache_control", "prompt_cache_breakpoint")
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
@@ -236,7 +236,7 @@ def _string(block: Mapping[str, Any], key: str, place: str, notes: list[Note]) -
 
 def _mark(holder: Mapping[str, Any], place: str) -> str | None:
     """Return the lifetime of a mark that a message or block carries."""
-    mark = holder.get("cache_control", holder.get("prompt_cache_breakpoint"))
+    mark = next((holder[field] for field in MARK_FIELDS if field in holder), None)
     if mark is None:
         return None
     lifetime = mark.get("ttl", "") if isinstance(mark, Mapping) else None
@@ -255,7 +255,7 @@ def _json(value: object, place: str, notes: list[Note]) -> str:
 
 def _plain(block: Mapping[str, Any], place: str, notes: list[Note]) -> dict[str, Any]:
     """Return a block as plain JSON values of our own, without its mark."""
-    unmarked = {key: value for key, value in block.items() if key not in _MARKS}
+    unmarked = {key: value for key, value in block.items() if key not in MARK_FIELDS}
     plain: dict[str, Any] = json.loads(_json(unmarked, place, notes))
     return plain
 
@@ -272,7 +272,7 @@ def _without_marks(value: Any, place: str) -> tuple[Any, list[str]]:
         return value, []
     mark = _mark(value, place)
     found = [] if mark is None else [mark]
-    kept = {key: item for key, item in value.items() if key not in _MARKS}
+    kept = {key: item for key, item in value.items() if key not in MARK_FIELDS}
     for key in ("content", "source"):  # anything else is data, whatever its keys are
         if key in kept:
             kept[key], lifetimes = _without_marks(kept[key], place)

@@ -13,7 +13,6 @@ from unicodedata import category, normalize
 from deepprompt.checks.places import Place, of_text
 from deepprompt.checks.segments import read_request
 from deepprompt.prompt import Prompt
-from deepprompt.providers.segments import BARE
 from deepprompt.testing.readable import Stored
 from deepprompt.text.characters import BLANK
 from deepprompt.text.hygiene import drop_hidden, reveal, to_text
@@ -132,7 +131,7 @@ def _part(prompt: Prompt, at: int) -> str:
 def _section(text: str, at: int) -> str:
     """Return the section of a text: as the builder lays it out, or else the heading or tag that it stands below."""
     place = of_text(read_request(text), 0, at)
-    if place.source != BARE:
+    if place.source != place.place:
         return f"in {_source(place)}"
     end = text.find("\n", at)
     heading, tags = "", list[str]()

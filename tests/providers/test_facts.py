@@ -627,10 +627,10 @@ class TestWrong:
         assert "mine" in load_facts(write({"providers": {"mine": {"like": "anthropic"}}})).providers()
 
     def test_all_faults_of_a_file_are_reported_together(self, write: Write) -> None:
-        """Each has a line of its own, so that a file is corrected in one go."""
+        """The error names each with its place, so that a file can be corrected in one go."""
         anthropic = {"titel": "x", "defaults": {"marks": "four"}, "models": [{"minimun": 1}], "kinds": {"a": 3}}
         said = self.message(write({"as_of": "soon", "more": 1, "providers": {"anthropic": anthropic, "open-ai": 7}}))
-        assert [line.removeprefix("own.json: ").partition(";")[0] for line in said.split("\n")] == [
+        assert [fault.partition(";")[0] for fault in said.removeprefix("own.json: ").split("; own.json: ")] == [
             "'more' is not known",
             "as_of is a date such as 2026-11-15, not 'soon'",
             "anthropic: 'titel' is not known",
@@ -654,7 +654,7 @@ class TestWrong:
             "g": {"like": "f", "models": [{"names": ["m"], "like": "k"}]},
         }
         said = self.message(write({"providers": own}))
-        assert [line.removeprefix(f"{MERGED}: ").partition("; ")[0] for line in said.split("\n")] == [
+        assert [fault.partition(";")[0] for fault in said.removeprefix(f"{MERGED}: ").split(f"; {MERGED}: ")] == [
             "a: like 'nobody', which is no provider",
             "a: route 'x' leads to 'none'",
             "c: like goes in a circle: c -> d -> c",

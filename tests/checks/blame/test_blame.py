@@ -27,8 +27,8 @@ from deepprompt import (
     estimate_tokens,
     read_request,
 )
-from deepprompt.checks import places
 from deepprompt.checks.blame.blame import KINDS, Blame, total_tokens
+from deepprompt.prompt import CONTEXT_HEADINGS, INSTRUCTIONS_HEADING, SKILLS_HEADING
 from deepprompt.providers import TARGETS
 from deepprompt.providers.segments import Segment
 from deepprompt.text.compare import TextChange, classify, shared_start
@@ -394,10 +394,9 @@ class TestPlaces:
 
     def test_the_layout_is_the_builders(self) -> None:
         """What is looked for in a text is what the builder writes."""
-        assert places.BOUNDARY == DYNAMIC_CONTEXT_BOUNDARY
         project = ProjectContext(cwd="/work")
         text = SystemPromptBuilder("", [InstructionFile("a.md", "x")], "a | b", project).build()
-        for heading in (places.BOUNDARY, places.INSTRUCTIONS, places.SKILLS, *places.CONTEXT):
+        for heading in (DYNAMIC_CONTEXT_BOUNDARY, INSTRUCTIONS_HEADING, SKILLS_HEADING, *CONTEXT_HEADINGS.values()):
             assert text.count(heading) == 1
 
     FILES = (
