@@ -85,8 +85,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where to read on, and exit with 2."""
         what = "options" if " " in self.prog else "commands"
-        message = "".join(char if char.isprintable() else repr(char)[1:-1] for char in message)
-        self.exit(2, f"{self.prog}: error: {message}\nRun '{self.prog} --help' for its {what}.\n")
+        from deepprompt.text.display import display
+
+        self.exit(2, f"{self.prog}: error: {display(message)}\nRun '{self.prog} --help' for its {what}.\n")
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Report arguments that the parser does not know, with a suggestion for the first that resembles an option."""

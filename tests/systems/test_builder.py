@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,13 +26,18 @@ from deepprompt import (
     ProjectContext,
     SystemPromptBuilder,
     bundled,
+    discover_project_context,
     inject_recalled,
+    load_instruction_files,
+    load_skills,
+    read_git,
     render_project_context,
 )
 from deepprompt.errors import SourceError
 from deepprompt.systems import builder as builder_module
 from deepprompt.systems.context import forget
 from tests.support.examples import examples
+from tests.support.layout import lay_out
 
 BASE_V1_SHA256 = "5b20a2555a631fbd410e5f05fafdc697215d197b008bfb6c207a6aef607b8d50"
 
@@ -331,3 +336,28 @@ def test_tools_go_along() -> None:
     assert prompt.tools == (tool,)
     assert prompt.text == builder.build()
     assert builder.compose().tools == ()
+
+
+def test_what_the_loaders_noted_is_in_the_prompt(tmp_path: Path) -> None:
+    """The notes of files, skills, project and git arrive with their values, and nobody has to pass them on."""
+    lay_out(tmp_path, {"AGENTS.md": "", "skills/a/SKILL.md": b"# A\xff", ".git/HEAD": "garbage"})
+    builder = SystemPromptBuilder(
+        instructions=load_instruction_files(tmp_path, portable=True),
+        skill_directory=load_skills(tmp_path).index_text(),
+        project=discover_project_context("/a\u200bb").with_git(read_git(tmp_path)),
+    )
+    assert [(note.kind, note.source) for note in builder.compose().notes] == [
+        ("skipped", "AGENTS.md"),
+        ("replaced", "skills/a/SKILL.md"),
+        ("neutralised", "path"),
+        ("skipped", "git"),
+    ]
+    assert "\n## Git status\n(unknown: git could not be read)\n" in builder.build()
+
+
+def test_a_project_of_ones_own_class_needs_no_notes() -> None:
+    """Whatever has the fields of a project will do."""
+    fields = dataclasses.asdict(ProjectContext(cwd="/w"))
+    del fields["notes"], fields["git_notes"]
+    builder = SystemPromptBuilder("base", project=SimpleNamespace(**fields))  # type: ignore[arg-type]
+    assert builder.compose().text == SystemPromptBuilder("base", project=ProjectContext(cwd="/w")).build()

@@ -15,6 +15,7 @@ from deepprompt import (
     DYNAMIC_CONTEXT_BOUNDARY,
     AgentDefinition,
     McpServer,
+    Note,
     PromptAssemblyConfig,
     PromptVars,
     SlashCommand,
@@ -22,6 +23,7 @@ from deepprompt import (
     assemble_subagent_prompt,
     assemble_system_prompt,
     bundled,
+    compose_subagent_prompt,
     compose_system_prompt,
     estimate_tokens,
     from_folder,
@@ -32,6 +34,7 @@ from deepprompt.errors import AssetError, BudgetError, UnknownPartError, Variabl
 from deepprompt.systems import preset as preset_module
 from deepprompt.systems.preset import choices
 from deepprompt.words import Order
+from tests.support.layout import lay_out
 
 MACHINE = {"cwd": "/srv/app", "os": "linux 6.9.1", "shell": "/bin/zsh"}
 ALL_TOOLS = [
@@ -386,3 +389,14 @@ def test_the_memory_of_prompts_is_bounded() -> None:
         assemble_system_prompt(PromptAssemblyConfig(cwd=f"/{number}"))
 
     assert 0 < preset_module._assembled.cache_info().currsize <= 8
+
+
+def test_what_was_noted_about_claude_md_is_in_the_prompt(tmp_path: Path) -> None:
+    """The notes of `load_claude_md` arrive with its text, in an agent's prompt and in a subagent's."""
+    lay_out(tmp_path, {"CLAUDE.md": b"Be kind.\xff\n", ".git/HEAD": ""})
+    config = PromptAssemblyConfig(claude_md_content=load_claude_md(tmp_path))
+    note = Note("replaced", str(tmp_path / "CLAUDE.md"), "bytes that are not UTF-8, by U+FFFD", 8)
+    assert note in compose_system_prompt(config).notes
+    agent = AgentDefinition("You review.")
+    assert note in compose_subagent_prompt(agent, config, include_claude_md=True).notes
+    assert note not in compose_subagent_prompt(agent, config).notes
