@@ -188,6 +188,12 @@ def write_part(part: Part) -> list[object]:
     return [part.name, part.text, int(part.pace), part.origin]
 
 
+def file_of(origin: str) -> str:
+    """Return the path in the origin of a text that came from a file, "" for any other origin."""
+    scheme, _, path = origin.partition(":")
+    return path if scheme == "file" else ""
+
+
 def read_part(row: object) -> Part:
     """Return the part that `write_part` wrote. Anything else is a `ValueError`."""
     if isinstance(row, list | tuple) and len(row) == 4:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from deepprompt.prompt import CONTEXT_HEADINGS, DYNAMIC_CONTEXT_BOUNDARY, INSTRUCTIONS_HEADING, SKILLS_HEADING
+from deepprompt.prompt import CONTEXT_HEADINGS, DYNAMIC_CONTEXT_BOUNDARY, INSTRUCTIONS_HEADING, SKILLS_HEADING, file_of
 from deepprompt.providers.segments import Segment
 
 CATALOGUED = re.compile(r"(?!file:)(?P<whose>.+):(?P<family>[^/:]+)/(?P<version>\d[^/:]*)/.+\.md")
@@ -70,10 +70,10 @@ def _line_of_part(segments: Sequence[Segment], number: int, at: int) -> int:
     """Return the line in the file, asset or argument that a part was made from; 0 in text that was put around it."""
     segment = segments[number]
     text, start = segment.text, 0
-    header = f"\n[{segment.origin.removeprefix('file:')}]\n"
+    header = f"\n[{file_of(segment.origin) or segment.origin}]\n"
     if text.startswith(header):
         start = len(header)
-    elif segment.origin.startswith("file:") and segment.place != "append":
+    elif file_of(segment.origin) and segment.place != "append":
         # A template's own text is cut into pieces by its includes.
         pieces = [piece.text for piece in segments[:number] if piece.origin == segment.origin]
         return sum(piece.count("\n") for piece in pieces) + text.count("\n", 0, at) + 1

@@ -114,11 +114,10 @@ def _described(found: Blame, tokens: tuple[int, int], prices: _Prices) -> list[s
 
 
 def _where(found: Blame) -> str:
-    """Return the file and line as editors take them, or else the block and what it belongs to."""
-    path = found.source.removeprefix("file:")
-    if path != found.source:
-        where = f"{path}:{found.line}" if found.line else path
-        return where if path in found.place else f"{where} in {found.place}"
+    """Return the file and line in the form that editors take, or else the block and what it belongs to."""
+    if found.file:
+        where = f"{found.file}:{found.line}" if found.line else found.file
+        return where if found.file in found.place else f"{where} in {found.place}"
     where = found.place if found.source in found.place else f"{found.place}, {found.source}"
     return f"{where}, line {found.line}" if found.line else where
 

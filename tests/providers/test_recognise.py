@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from deepprompt import read_request
 from deepprompt.providers import TARGETS
-from deepprompt.providers.recognise import body_in, model_of, provider_of, provider_of_model
+from deepprompt.providers.recognise import DIALECTS, body_in, model_of, provider_of, provider_of_model
 from deepprompt.words import Target
 from tests.support.harbour import CONVERSATION, PROMPT, WITHOUT_IMAGE, build
 
@@ -61,6 +61,11 @@ def test_our_own_requests_are_known(to: Target) -> None:
     """Each body that we write looks like the provider's that it is for, with tools and without."""
     assert provider_of(build(to, *(WITHOUT_IMAGE if to == "deepseek" else CONVERSATION), prompt=PROMPT).body) == to
     assert provider_of(build(to, {"role": "user", "content": "Go."}).body) == to
+
+
+def test_every_target_has_a_dialect() -> None:
+    """The APIs that are written, those that are read and those of the type are the same."""
+    assert sorted(dialect.provider for dialect in DIALECTS) == sorted(TARGETS) == sorted(get_args(Target))
 
 
 CONVERSE = {"messages": [{"role": "user", "content": [{"text": "Go."}]}]}

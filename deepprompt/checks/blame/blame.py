@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from deepprompt.checks.blame.differences import SPEAKERS, in_blocks, in_parts, read_blocks
 from deepprompt.checks.places import Place, whole
 from deepprompt.checks.segments import as_segments
+from deepprompt.prompt import file_of
 from deepprompt.providers.recognise import MODELS
 from deepprompt.providers.segments import Segment
 from deepprompt.text.compare import shared_start
@@ -56,7 +57,6 @@ _SHOWN = 120
 # It says where cache entries end, as marks do. Earlier entries can be read whatever it says.
 _ASIDE = ("prompt_cache_options",)
 _IMAGES = "images"
-_FILE = "file:"  # how the origin of a text starts that came from a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Blame:
     @property
     def file(self) -> str:
         """The path of the file that the text came from; "" if it came from none."""
-        return self.source[len(_FILE) :] if self.source.startswith(_FILE) else ""
+        return file_of(self.source)
 
     @property
     def why(self) -> str:

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import accumulate, groupby, takewhile
 
 from deepprompt.checks.places import Place, of_text, of_value, whole
+from deepprompt.prompt import file_of
 from deepprompt.providers.segments import Segment
 from deepprompt.text.compare import TextChange, classify, shared_start
 
@@ -96,7 +97,7 @@ def _told_by(parts: Sequence[Segment], others: Sequence[Segment]) -> Segment:
     """Return the part that was added or removed. If a heading of ours and a file below it were, that is the file."""
     known = {part.place for part in others}
     new = takewhile(lambda part: part.place not in known, parts)
-    return next((part for part in new if part.origin.startswith("file:")), parts[0])
+    return next((part for part in new if file_of(part.origin)), parts[0])
 
 
 def _first_line(change: TextChange, before: str, after: str) -> int:
