@@ -27,6 +27,10 @@ Every message says what is wrong, where, and what to do or what was available.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from deepprompt.words import NoteKind, RefusalKind
+
 
 class DeepPromptError(Exception):
     """Anything that deepprompt refuses to do."""
@@ -45,11 +49,20 @@ class SourceError(DeepPromptError):
 
 
 class FileRefusedError(SourceError):
-    """One file below a root may not (`refused`), cannot (`unreadable`) or need not (`missing`) be read."""
+    """One file below a root is not read; `kind` says why.
 
-    def __init__(self, kind: str, reason: str) -> None:
+    `missing` and `unreadable` files cannot be read. The others may not be: they lie `outside` the root, have a
+    `forbidden` name, were `replaced` while they were opened, or are `refused` for what they are, such as a device.
+    """
+
+    def __init__(self, kind: RefusalKind, reason: str) -> None:
         super().__init__(reason)
-        self.kind = kind
+        self.kind: RefusalKind = kind
+
+    @property
+    def note_kind(self) -> NoteKind:
+        """The kind of the note that a loader writes about the file."""
+        return "skipped" if self.kind in ("missing", "unreadable") else "refused"
 
 
 class CallError(SourceError):

@@ -29,6 +29,9 @@ Order = Literal["algorithm", "catalog"]
 NoteKind = Literal["skipped", "refused", "cut", "neutralised", "replaced", "kept", "redacted", "pace", "cache", "model"]
 """What a `Note` reports."""
 
+RefusalKind = Literal["missing", "unreadable", "outside", "forbidden", "replaced", "refused"]
+"""Why one file is not read: `outside` its root, `forbidden` by its name, `replaced` while it was opened."""
+
 GitState = Literal["read", "none", "unreadable"]
 """Whether git's answers about a folder are known."""
 

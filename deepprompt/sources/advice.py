@@ -29,7 +29,7 @@ def load_advice(
         contents = read_below(root, path, 2 * file_limit, may_pass)
     except FileRefusedError as error:
         if error.kind != "missing":
-            notes.append(Note("refused" if error.kind == "refused" else "skipped", shown, str(error)))
+            notes.append(Note(error.note_kind, shown, str(error)))
         return None
     text = neutralise(decode(contents.data, shown, notes, complete=not contents.more), shown, notes)
     if not text:

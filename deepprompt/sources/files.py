@@ -17,8 +17,6 @@ from deepprompt.prompt import Note
 from deepprompt.text.hygiene import drop_hidden, from_system, neutralise
 from deepprompt.text.secrets import redact
 
-REPLACED = "it was replaced while it was being opened"
-
 _MOST_LINKS = 16
 
 # Absent on some systems. O_NONBLOCK keeps the open of a FIFO or device that slipped in from waiting.
@@ -165,7 +163,7 @@ def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bo
             name = todo.pop()
             if name == os.pardir:
                 if not done:
-                    raise FileRefusedError("refused", "leads out of its root")
+                    raise FileRefusedError("outside", "leads out of its root")
                 done.pop()
                 if walks:
                     _close(folders.pop())
@@ -205,7 +203,7 @@ def _open_file(path: str, folder: int | None, before: os.stat_result) -> int:
     try:
         after = os.fstat(descriptor)
         if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino):
-            raise FileRefusedError("refused", REPLACED)
+            raise FileRefusedError("replaced", "it was replaced while it was being opened")
     except BaseException:
         _close(descriptor)
         raise
@@ -220,7 +218,7 @@ def _close(descriptor: int) -> None:
 
 def _judge(may_pass: Callable[[str], str | None], names: Iterable[str]) -> None:
     if reason := may_pass("/".join(names)):
-        raise FileRefusedError("refused", reason)
+        raise FileRefusedError("forbidden", reason)
 
 
 def _components(path: str, root: str, real_root: str) -> list[str]:
@@ -231,7 +229,7 @@ def _components(path: str, root: str, real_root: str) -> list[str]:
                 path = path[len(top) :]
                 break
         else:
-            raise FileRefusedError("refused", "leads out of its root")
+            raise FileRefusedError("outside", "leads out of its root")
     names = path.replace(os.sep, "/").split("/")
     return [name for name in reversed(names) if name not in ("", os.curdir)]
 

@@ -205,7 +205,7 @@ def _load(root: str, path: str, notes: list[Note]) -> Skill | None:
     try:
         data = read_below(root, path, FILE_LIMIT, _refuse_claude_but_skills, whole=True).data
     except FileRefusedError as error:
-        notes.append(Note("refused" if error.kind == "refused" else "skipped", shown, str(error)))
+        notes.append(Note(error.note_kind, shown, str(error)))
         return None
     text = decode(data, shown, notes)
     front, body = _split(text)

@@ -224,7 +224,7 @@ class PromptAssembler:
         try:
             data = read_below(self.root, path, FILE_LIMIT, refuse_claude, whole=True).data
         except FileRefusedError as error:
-            kind = PathEscapeError if "leads out" in str(error) or "CLAUDE" in str(error) else IncludeNotFoundError
+            kind = PathEscapeError if error.kind in ("outside", "forbidden") else IncludeNotFoundError
             reason = _MISSING if error.kind == "missing" else f"is refused: {error}"
             if reason == _MISSING and not is_folder(self.root):
                 reason = f"{_MISSING}: the root {self.root!r} is no folder"

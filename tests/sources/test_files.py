@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -19,12 +20,14 @@ from deepprompt.errors import DeepPromptError, FileRefusedError, SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources import files
 from deepprompt.sources.files import clean_path, read_below, refuse_claude, search_roots, shown_path
+from deepprompt.words import RefusalKind
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links, FIFOs and sockets")
 
 CLAUDE = "CLAUDE files belong to another agent and are never loaded"
 NOT_REGULAR = "not a regular file"
 OUT = "leads out of its root"
+NOT_READ = (b"(missing)", b"(outside)", b"(refused)", b"(replaced)", b"(unreadable)")
 MISSING = "there is no such file"
 
 # The links of the world below, by the path of the link.
@@ -82,28 +85,28 @@ REFUSED = {
     "dangling-link": ("dangling.md", "missing", MISSING),
     "the-root": (".", "refused", NOT_REGULAR),
     "nothing": ("", "refused", NOT_REGULAR),
-    "upwards": ("../secret.md", "refused", OUT),
-    "upwards-later": ("docs/../../secret.md", "refused", OUT),
-    "absolute": ("/etc/passwd", "refused", OUT),
-    "sibling-with-the-same-beginning": ("../root-of-another/secret.md", "refused", OUT),
-    "link-out": ("secret.md", "refused", OUT),
-    "absolute-link-out": ("secret-absolute.md", "refused", OUT),
-    "link-to-a-link-out": ("secret-chain.md", "refused", OUT),
-    "linked-folder-out": ("outside/secret.md", "refused", OUT),
-    "linked-sibling": ("sibling/secret.md", "refused", OUT),
-    "dangling-link-out": ("dangling-outside.md", "refused", OUT),
-    "link-out-and-back": ("there-and-back.md", "refused", OUT),
-    "link-to-a-device": ("zero", "refused", OUT),
+    "upwards": ("../secret.md", "outside", OUT),
+    "upwards-later": ("docs/../../secret.md", "outside", OUT),
+    "absolute": ("/etc/passwd", "outside", OUT),
+    "sibling-with-the-same-beginning": ("../root-of-another/secret.md", "outside", OUT),
+    "link-out": ("secret.md", "outside", OUT),
+    "absolute-link-out": ("secret-absolute.md", "outside", OUT),
+    "link-to-a-link-out": ("secret-chain.md", "outside", OUT),
+    "linked-folder-out": ("outside/secret.md", "outside", OUT),
+    "linked-sibling": ("sibling/secret.md", "outside", OUT),
+    "dangling-link-out": ("dangling-outside.md", "outside", OUT),
+    "link-out-and-back": ("there-and-back.md", "outside", OUT),
+    "link-to-a-device": ("zero", "outside", OUT),
     "fifo": ("fifo", "refused", NOT_REGULAR),
     "link-to-a-fifo": ("to-fifo", "refused", NOT_REGULAR),
     "socket": ("socket", "refused", NOT_REGULAR),
     "folder": ("docs", "refused", NOT_REGULAR),
     "link-to-a-folder": ("to-folder", "refused", NOT_REGULAR),
-    "claude": ("CLAUDE.md", "refused", CLAUDE),
-    "claude-folder": (".claude/x.md", "refused", CLAUDE),
-    "link-to-claude": ("agent.md", "refused", CLAUDE),
-    "link-through-a-link-named-claude": ("through-a-link.md", "refused", CLAUDE),
-    "link-into-a-claude-folder": ("into-a-folder.md", "refused", CLAUDE),
+    "claude": ("CLAUDE.md", "forbidden", CLAUDE),
+    "claude-folder": (".claude/x.md", "forbidden", CLAUDE),
+    "link-to-claude": ("agent.md", "forbidden", CLAUDE),
+    "link-through-a-link-named-claude": ("through-a-link.md", "forbidden", CLAUDE),
+    "link-into-a-claude-folder": ("into-a-folder.md", "forbidden", CLAUDE),
     "name-too-long": ("n" * 300, "unreadable", f"cannot be read: {os.strerror(errno.ENAMETOOLONG)}"),
 }
 
@@ -260,6 +263,13 @@ def test_the_refusal_is_a_source_error() -> None:
     error = FileRefusedError("missing", MISSING)
     assert isinstance(error, SourceError)
     assert isinstance(error, DeepPromptError)
+
+
+def test_a_note_says_whether_a_file_could_not_or_may_not_be_read() -> None:
+    """A file that cannot be read is skipped; any other is refused."""
+    kinds = {kind: FileRefusedError(kind, "").note_kind for kind in get_args(RefusalKind)}
+    assert [kind for kind in kinds if kinds[kind] == "skipped"] == ["missing", "unreadable"]
+    assert set(kinds.values()) == {"skipped", "refused"}
 
 
 @pytest.mark.usefixtures("walks")
@@ -467,7 +477,7 @@ def test_another_file_is_not_taken_for_the_one_that_was_judged(tmp_path: Path, m
         swap_before_open(patch, "x.md", lambda: os.replace(tmp_path / "new.md", tmp_path / "x.md"))
         with pytest.raises(FileRefusedError, match=f"^{REPLACED}$") as caught:
             read_below(str(tmp_path), "x.md", 100, nothing)
-    assert caught.value.kind == "refused"
+    assert caught.value.kind == "replaced"
 
 
 @pytest.mark.skipif(not files._WALKS, reason="this system cannot open relative to a folder")
@@ -509,7 +519,7 @@ def outcomes(root: Path, path: str, swap: Callable[[], None], times: int) -> set
             try:
                 seen.add(read_below(str(root), path, 100, nothing).data)
             except FileRefusedError as error:
-                seen.add(error.kind.encode())
+                seen.add(f"({error.kind})".encode())
     finally:
         thread.join()
         sys.setswitchinterval(interval)
@@ -532,7 +542,7 @@ def test_a_file_swapped_with_a_link_never_gives_outside_bytes(tmp_path: Path) ->
         (root / "file").write_bytes(b"inside")
         os.replace(root / "file", root / "AGENTS.md")
 
-    assert outcomes(root, "AGENTS.md", swap, 2000) <= {b"inside", b"refused", b"unreadable", b"missing"}
+    assert outcomes(root, "AGENTS.md", swap, 2000) <= {b"inside", *NOT_READ}
 
 
 @pytest.mark.slow
@@ -550,7 +560,7 @@ def test_a_folder_swapped_with_a_link_never_gives_outside_bytes(tmp_path: Path) 
         (root / ".deepseek").unlink()
         (root / "parked").rename(root / ".deepseek")
 
-    assert outcomes(root, ".deepseek/instructions.md", swap, 2000) <= {b"inside", b"refused", b"unreadable", b"missing"}
+    assert outcomes(root, ".deepseek/instructions.md", swap, 2000) <= {b"inside", *NOT_READ}
 
 
 @pytest.mark.parametrize("path", CLAUDE_NAMES.values(), ids=CLAUDE_NAMES)

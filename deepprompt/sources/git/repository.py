@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from deepprompt.errors import FileRefusedError, SourceError
-from deepprompt.sources.files import REPLACED, Contents, read_below
+from deepprompt.sources.files import Contents, read_below
 
 _MOST_SMALL = 1 << 20
 _MOST_INDEX = 1 << 29
@@ -157,7 +157,7 @@ def _read(root: str, path: str, limit: int = _MOST_SMALL) -> Contents:
         except FileRefusedError as error:
             tries += 1
             # git itself replaces a ref or an index by a new one: then the new one is there to be read.
-            if str(error) != REPLACED or tries == _MOST_REPLACED:
+            if error.kind != "replaced" or tries == _MOST_REPLACED:
                 raise FileRefusedError(error.kind, f"{os.path.join(root, path)}: {error}") from None
 
 
