@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from deepprompt.providers.dialect import (
     Body,
@@ -20,33 +20,55 @@ from deepprompt.providers.dialect import (
     value_at,
 )
 from deepprompt.providers.draft import Draft, shown
-from deepprompt.providers.neutral import Block, Image, Native, Outline, Text, Thinking, Tool, ToolCall, ToolResult
+from deepprompt.providers.neutral import (
+    Block,
+    Image,
+    Native,
+    Outline,
+    Payload,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
 from deepprompt.providers.segments import Segment
 
 
-def write(outline: Outline, draft: Draft) -> dict[str, Any]:
-    """Return the body of `POST /v1/messages`, in the order in which the provider caches it."""
-    body: dict[str, Any] = {"model": outline.model, "max_tokens": outline.options.max_tokens or draft.rules.max_tokens}
+class MessagesBody(TypedDict):
+    """The body of `POST /v1/messages`."""
+
+    model: str
+    max_tokens: int
+    tools: NotRequired[list[Payload]]
+    system: NotRequired[list[Payload]]
+    messages: NotRequired[list[Payload]]
+    stream: NotRequired[bool]
+
+
+def write(outline: Outline, draft: Draft) -> MessagesBody:
+    """Return the body of a request, in the order in which the provider caches it."""
+    body: MessagesBody = {"model": outline.model, "max_tokens": outline.options.max_tokens or draft.rules.max_tokens}
     if tools := [write_tool(tool) for tool in draft.check_tools(outline)]:
         body["tools"] = tools
-        # A tool that is loaded when it is searched for is no part of the prefix, and refused with a mark.
+        # A tool that is loaded by tool search is not part of the prefix, and Anthropic refuses a mark on it.
         loaded = [number for number, tool in enumerate(tools) if not tool.get("defer_loading")]
         for number in loaded:
-            put = _marking(tools[number]) if number == loaded[-1] else None
+            put = marking(tools[number]) if number == loaded[-1] else None
             draft.spot(f"tools[{number}]", json.dumps(tools[number], ensure_ascii=False), put)
     if outline.system:
         body["system"] = []
         for number, block in enumerate(outline.system):
-            written: dict[str, Any] = {"type": "text", "text": block.text}
+            written: Payload = {"type": "text", "text": block.text}
             body["system"].append(written)
-            draft.spot(f"system[{number}]", block, _marking(written))
+            draft.spot(f"system[{number}]", block, marking(written))
     messages = body["messages"] = draft.begin([])
     for message in draft.turns(outline.messages, signed=True):
         content = []
         for place, part in enumerate(message.blocks):
             written = _write(part, f"{message.place}.content[{place}]", draft)
             content.append(written)
-            put = None if isinstance(part, Thinking) else _marking(written)
+            put = None if isinstance(part, Thinking) else marking(written)
             draft.spot(f"messages[{len(messages)}].content[{place}]", part, put, message)
         messages.append({"role": message.role, "content": content})
     if outline.options.stream:
@@ -54,7 +76,7 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
     return body
 
 
-def write_tool(tool: Tool) -> dict[str, Any]:
+def write_tool(tool: Tool) -> Payload:
     """Return a tool's definition."""
     if tool.native is not None:
         return dict(tool.native)
@@ -62,7 +84,7 @@ def write_tool(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, **described, "input_schema": tool.schema, **tool.extra.get("anthropic", {})}
 
 
-def _write(block: Block, place: str, draft: Draft) -> dict[str, Any]:
+def _write(block: Block, place: str, draft: Draft) -> Payload:
     if isinstance(block, Text):
         return {"type": "text", "text": block.text}
     if isinstance(block, Image):
@@ -72,7 +94,7 @@ def _write(block: Block, place: str, draft: Draft) -> dict[str, Any]:
         return {"type": "tool_use", "id": draft.call_id(block.id), "name": name, "input": given}
     if isinstance(block, ToolResult):
         content = [_write(inner, place, draft) for inner in shown(block.content)]
-        written: dict[str, Any] = {"type": "tool_result", "tool_use_id": draft.call_id(block.call_id)}
+        written: Payload = {"type": "tool_result", "tool_use_id": draft.call_id(block.call_id)}
         if content:
             written["content"] = content
         if block.is_error:
@@ -85,13 +107,15 @@ def _write(block: Block, place: str, draft: Draft) -> dict[str, Any]:
     raise draft.refuse(block, place)
 
 
-def _write_image(image: Image) -> dict[str, Any]:
+def _write_image(image: Image) -> Payload:
     if image.url:
         return {"type": "image", "source": {"type": "url", "url": image.url}}
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
 
 
-def _marking(block: dict[str, Any]) -> Callable[[str], None]:
+def marking(block: Payload) -> Callable[[str], None]:
+    """Return a function that puts Anthropic's mark on a block or a tool."""
+
     def put(lifetime: str) -> None:
         block["cache_control"] = {"type": "ephemeral", "ttl": lifetime} if lifetime else {"type": "ephemeral"}
 

@@ -5,17 +5,26 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from deepprompt.errors import MessageError
 from deepprompt.providers.dialect import Body, Dialect, UsageShape, objects
 from deepprompt.providers.draft import Draft, shown
-from deepprompt.providers.neutral import Block, Image, Outline, Text, Thinking, Tool, ToolCall, ToolResult
+from deepprompt.providers.neutral import Block, Image, Outline, Payload, Text, Thinking, Tool, ToolCall, ToolResult
 
 
-def write(outline: Outline, draft: Draft) -> dict[str, Any]:
-    """Return the body of `POST /model/MODEL/converse`. Bytes are base64 in it, as they are on the wire."""
-    body: dict[str, Any] = {}
+class ConverseBody(TypedDict, total=False):
+    """The body of `POST /model/MODEL/converse`. Bytes are base64 in it, as they are sent."""
+
+    toolConfig: Payload
+    system: list[Payload]
+    messages: list[Payload]
+    inferenceConfig: Payload
+
+
+def write(outline: Outline, draft: Draft) -> ConverseBody:
+    """Return the body of a request."""
+    body: ConverseBody = {}
     if tools := [write_tool(draft.function(tool)) for tool in draft.check_tools(outline)]:
         body["toolConfig"] = {"tools": tools}
         last = tools[-1]
@@ -29,7 +38,7 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
     for message in draft.turns(outline.messages, signed=True):
         if not messages or messages[-1]["role"] != message.role:
             messages.append({"role": message.role, "content": []})
-        content: list[dict[str, Any]] = messages[-1]["content"]  # neighbours of one role are one message
+        content: list[Payload] = messages[-1]["content"]  # neighbours of one role are one message
         for place, part in enumerate(message.blocks):
             written = _write(part, f"{message.place}.content[{place}]", draft)
             put = None if isinstance(part, Thinking) else _marking(content, written)
@@ -40,13 +49,13 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
     return body
 
 
-def write_tool(tool: Tool) -> dict[str, Any]:
+def write_tool(tool: Tool) -> Payload:
     """Return a tool's definition."""
     described = {"description": tool.description} if tool.description else {}
     return {"toolSpec": {"name": tool.name, **described, "inputSchema": {"json": tool.schema}}}
 
 
-def arguments(model: str, body: dict[str, Any]) -> dict[str, Any]:
+def arguments(model: str, body: Payload) -> Payload:
     """Return what botocore's `converse` takes: the body with the model, and bytes as bytes."""
     return {"modelId": model, **_with_bytes(body)}
 
@@ -62,7 +71,7 @@ def _with_bytes(value: Any) -> Any:
     return {key: item if key in ("input", "json") else _with_bytes(item) for key, item in value.items()}
 
 
-def _write(block: Block, place: str, draft: Draft) -> dict[str, Any]:
+def _write(block: Block, place: str, draft: Draft) -> Payload:
     if isinstance(block, Text):
         return {"text": block.text}
     if isinstance(block, Image):
@@ -80,7 +89,7 @@ def _write(block: Block, place: str, draft: Draft) -> dict[str, Any]:
     raise draft.refuse(block, place)
 
 
-def _reasoning(text: str, block: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _reasoning(text: str, block: Mapping[str, Any], place: str) -> Payload:
     if block["type"] == "thinking":
         return {"reasoningText": {"text": text, "signature": block["signature"]}}
     try:
@@ -90,7 +99,7 @@ def _reasoning(text: str, block: Mapping[str, Any], place: str) -> dict[str, Any
     return {"redactedContent": block["data"]}
 
 
-def _marking(blocks: list[dict[str, Any]], block: dict[str, Any]) -> Callable[[str], None]:
+def _marking(blocks: list[Payload], block: Payload) -> Callable[[str], None]:
     def put(lifetime: str) -> None:
         place = next(number for number, other in enumerate(blocks) if other is block)
         blocks.insert(place + 1, {"cachePoint": {"type": "default", **({"ttl": lifetime} if lifetime else {})}})

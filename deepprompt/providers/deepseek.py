@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from deepprompt.providers.dialect import Body, Dialect, UsageShape, model_named
 from deepprompt.providers.draft import Draft
 from deepprompt.providers.neutral import Outline
-from deepprompt.providers.openai import write_chat
+from deepprompt.providers.openai import ChatBody, write_chat
 
 
-def write(outline: Outline, draft: Draft) -> dict[str, Any]:
+def write(outline: Outline, draft: Draft) -> ChatBody:
     """Return the body of `POST /chat/completions` for DeepSeek."""
     return write_chat(outline, draft, marking=None, limit="max_tokens")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from deepprompt.catalog import bundled
 from deepprompt.errors import MessageError, ToolError
@@ -21,6 +20,7 @@ from deepprompt.providers.neutral import (
     Message,
     Native,
     Outline,
+    Payload,
     SystemBlock,
     Text,
     Thinking,
@@ -57,7 +57,7 @@ class Spot:
 class Settled:
     """The start of a conversation as it was written for an earlier request, without marks."""
 
-    messages: tuple[dict[str, Any], ...] = ()
+    messages: tuple[Payload, ...] = ()
     size: int = 0
     """How many of the caller's messages these are."""
     tokens: int = 0
@@ -71,10 +71,10 @@ class Draft:
         self.notes = notes
         self.settled = settled
         self.spots: list[Spot] = []
-        self._messages: list[dict[str, Any]] = []
+        self._messages: list[Payload] = []
         self._start = 0
 
-    def begin(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def begin(self, messages: list[Payload]) -> list[Payload]:
         """Return the list of a body that the conversation is written to, with the settled start of it added."""
         messages += self.settled.messages
         if self.settled.messages:
@@ -83,7 +83,7 @@ class Draft:
         return messages
 
     @property
-    def written(self) -> list[dict[str, Any]]:
+    def written(self) -> list[Payload]:
         """The messages that were written, without the settled ones."""
         return self._messages[self._start :]
 

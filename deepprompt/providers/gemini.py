@@ -9,48 +9,67 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
 from deepprompt.providers.dialect import Body, Dialect, UsageShape
 from deepprompt.providers.draft import Draft, plain_text
-from deepprompt.providers.neutral import Block, Image, Message, Outline, Text, Tool, ToolCall, ToolResult
+from deepprompt.providers.neutral import Block, Image, Message, Outline, Payload, Text, Tool, ToolCall, ToolResult
 
 _CONFIG = {"systemInstruction": "system_instruction", "tools": "tools", "cachedContent": "cached_content"}
 
 
-def write(outline: Outline, draft: Draft) -> dict[str, Any]:
-    """Return the body of `POST /v1beta/models/MODEL:generateContent`."""
+class GenerateBody(TypedDict, total=False):
+    """The body of `POST /v1beta/models/MODEL:generateContent`."""
+
+    cachedContent: str
+    tools: list[Payload]
+    systemInstruction: Payload
+    contents: list[Payload]
+    generationConfig: Payload
+
+
+class CachedContentBody(GenerateBody, total=False):
+    """The body of `POST /v1beta/cachedContents`."""
+
+    model: str
+    ttl: str
+
+
+def write(outline: Outline, draft: Draft) -> GenerateBody:
+    """Return the body of a request."""
+    body: GenerateBody = {}
     if outline.options.cached_content:
         cached, rest = split(outline, draft)
         if outline.messages and len(cached.messages) == len(outline.messages):
             raise MessageError(
                 f"{outline.messages[-1].place}: all up to this mark is in the cached content: append the next message"
             )
-        body: dict[str, Any] = {"cachedContent": outline.options.cached_content}
+        body["cachedContent"] = outline.options.cached_content
         body["contents"] = _contents(rest.messages, draft, continued=bool(cached.messages))
     else:
-        body = _prefix(outline, draft)
+        _write_prefix(body, outline, draft)
         body["contents"] = _contents(outline.messages, draft)
     if outline.options.max_tokens:
         body["generationConfig"] = {"maxOutputTokens": outline.options.max_tokens}
     return body
 
 
-def write_cached(outline: Outline, draft: Draft, lifetime: str) -> dict[str, Any]:
-    """Return the body of `POST /v1beta/cachedContents`: all that does not change from turn to turn."""
+def write_cached(outline: Outline, draft: Draft, lifetime: str) -> CachedContentBody:
+    """Return the body that makes cached content: everything that does not change from turn to turn."""
     cached, _ = split(outline, draft)
-    body: dict[str, Any] = {"model": f"models/{outline.model.removeprefix('models/')}"}
-    body |= _prefix(cached, draft)
+    body: CachedContentBody = {"model": f"models/{outline.model.removeprefix('models/')}"}
+    _write_prefix(body, cached, draft)
     if contents := _contents(cached.messages, draft):
         body["contents"] = contents
     if len(body) == 1:
         raise MessageError("there is nothing to cache: no static prefix, no tools, no marked message")
-    return body | {"ttl": lifetime}
+    body["ttl"] = lifetime
+    return body
 
 
-def arguments(model: str, body: dict[str, Any]) -> dict[str, Any]:
+def arguments(model: str, body: Payload) -> Payload:
     """Return what google-genai's `generate_content`, or `caches.create`, takes."""
     if "ttl" in body:
         config = {"ttl": body["ttl"], **{name: body[key] for key, name in _CONFIG.items() if key in body}}
@@ -83,8 +102,7 @@ def split(outline: Outline, draft: Draft) -> tuple[Outline, Outline]:
     return cached, replace(outline, system=(), tools=(), messages=rest)
 
 
-def _prefix(outline: Outline, draft: Draft) -> dict[str, Any]:
-    body: dict[str, Any] = {}
+def _write_prefix(body: GenerateBody, outline: Outline, draft: Draft) -> None:
     if tools := [_write_tool(draft.function(tool)) for tool in draft.check_tools(outline)]:
         body["tools"] = [{"functionDeclarations": tools}]
         draft.spot("tools[0]", json.dumps(tools, ensure_ascii=False), None)
@@ -92,15 +110,14 @@ def _prefix(outline: Outline, draft: Draft) -> dict[str, Any]:
         body["systemInstruction"] = {"parts": [{"text": outline.system_text}]}
         for block in outline.system:
             draft.spot("systemInstruction", block, None)
-    return body
 
 
-def _write_tool(tool: Tool) -> dict[str, Any]:
+def _write_tool(tool: Tool) -> Payload:
     described = {"description": tool.description} if tool.description else {}
     return {"name": tool.name, **described, "parametersJsonSchema": tool.schema}
 
 
-def _contents(messages: tuple[Message, ...], draft: Draft, *, continued: bool = False) -> list[dict[str, Any]]:
+def _contents(messages: tuple[Message, ...], draft: Draft, *, continued: bool = False) -> list[Payload]:
     contents = draft.begin([])
     for message in draft.turns(messages, continued=continued):
         role = "model" if message.role == "assistant" else "user"
@@ -114,7 +131,7 @@ def _contents(messages: tuple[Message, ...], draft: Draft, *, continued: bool = 
     return contents
 
 
-def _write(block: Block, place: str, draft: Draft, *, first_call: bool) -> dict[str, Any]:
+def _write(block: Block, place: str, draft: Draft, *, first_call: bool) -> Payload:
     if isinstance(block, Text):
         return {"text": block.text}
     if isinstance(block, Image):

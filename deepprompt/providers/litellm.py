@@ -1,46 +1,34 @@
 """A request for LiteLLM: the plain list that `litellm.completion` takes, with the marks that survive its routes.
 
-LiteLLM rewrites or drops marks by provider. The route that the model's name asks for decides which kind of mark is
-written: `cache_control` where it is kept or translated (Anthropic, Bedrock), OpenAI's own where only that survives
-(a `cache_control` is dropped there once there are tools), none where LiteLLM would strip it or, for Gemini, turn the
-marked messages into cached content that is paid for by the hour.
+LiteLLM rewrites or drops marks, depending on the provider that the model's name routes to. So the route decides which
+kind of mark is written: `cache_control` where LiteLLM keeps or translates it (Anthropic, Bedrock); OpenAI's own mark
+where only that survives, because LiteLLM drops a `cache_control` there as soon as there are tools; and none where
+LiteLLM would strip it or, for Gemini, turn the marked messages into cached content that is paid for by the hour.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from deepprompt.providers import openai
+from deepprompt.providers import anthropic, openai
 from deepprompt.providers.dialect import Body, Dialect, UsageShape, has_mark, is_chat, model_named
 from deepprompt.providers.draft import Draft
 from deepprompt.providers.neutral import Outline
-from deepprompt.providers.openai import Marking, marking, write_chat
 
 
-def write(outline: Outline, draft: Draft) -> dict[str, Any]:
+def write(outline: Outline, draft: Draft) -> openai.ChatBody:
     """Return the arguments of `litellm.completion`."""
     native = draft.rules.provider in ("anthropic", "bedrock")
     if native:
-        # Some versions of LiteLLM move such a message to the front (its pull request 38053), and with it goes all that
-        # was cached; those that we tried leave it in place. As the user's it stays with each of them.
+        # Some versions of LiteLLM move a system message to the front (its pull request 38053), which costs the whole
+        # cache; the versions that we tried leave it in place. A user's message stays in place in all of them.
         draft.rules = replace(draft.rules, system_messages=False)
     if native or draft.rules.provider == "gemini":
         turns = draft.turns(outline.messages, signed=native)
         outline = replace(outline, messages=tuple(turns))
-    style: Marking = cache_control if native else marking
-    return write_chat(outline, draft, marking=style, limit="max_tokens")
-
-
-def cache_control(block: dict[str, Any]) -> Callable[[str], None]:
-    """Return what puts Anthropic's mark on a part, a tool's message or a tool."""
-
-    def put(lifetime: str) -> None:
-        block["cache_control"] = {"type": "ephemeral", **({"ttl": lifetime} if lifetime else {})}
-
-    return put
+    marking = anthropic.marking if native else openai.marking
+    return openai.write_chat(outline, draft, marking=marking, limit="max_tokens")
 
 
 _ROUTES = re.compile(

@@ -6,14 +6,16 @@ Nothing here knows a provider. The functions that read a prompt or a conversatio
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
 from deepprompt.text.hygiene import scrub
 from deepprompt.words import Lifetime, Marks
+
+Payload = dict[str, Any]
+"""An object of JSON: a part of a request as a provider gets it, or as a caller wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class ToolCall:
     mark: str | None = None
     kind = "tool_use"
 
-    def input(self, place: str) -> dict[str, Any]:
+    def input(self, place: str) -> Payload:
         """Return the arguments as an object."""
         try:
             value = json.loads(self.arguments or "{}")
@@ -78,7 +80,7 @@ class Thinking:
     """A model's reasoning: as text, or Anthropic's as the signed block that must come back unchanged."""
 
     text: str = ""
-    block: Mapping[str, Any] | None = None
+    block: Payload | None = None
     mark: str | None = None
     kind = "thinking"
 
@@ -87,7 +89,7 @@ class Thinking:
 class Native:
     """A block that only some provider knows. It is sent there as it is, and refused elsewhere."""
 
-    block: Mapping[str, Any]
+    block: Payload
     mark: str | None = None
 
     @property
@@ -97,6 +99,7 @@ class Native:
 
 
 Block = Text | Image | ToolCall | ToolResult | Thinking | Native
+_AnyBlock = TypeVar("_AnyBlock", Text, Image, ToolCall, ToolResult, Thinking, Native)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ class Message:
         """How an error names it."""
         return f"messages[{self.index}]"
 
-    def of(self, kind: type[Any]) -> list[Any]:
+    def of(self, kind: type[_AnyBlock]) -> list[_AnyBlock]:
         """Return the blocks of one kind."""
         return [block for block in self.blocks if isinstance(block, kind)]
 
@@ -137,10 +140,10 @@ class Tool:
 
     name: str
     description: str
-    schema: dict[str, Any]
-    extra: dict[str, Any]
+    schema: Payload
+    extra: Payload
     """What the definition has beside these, as the provider that it was written for takes it."""
-    native: dict[str, Any] | None = None
+    native: Payload | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Literal, NotRequired, TypedDict
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
@@ -21,6 +21,7 @@ from deepprompt.providers.neutral import (
     Message,
     Native,
     Outline,
+    Payload,
     Text,
     Thinking,
     Tool,
@@ -28,17 +29,36 @@ from deepprompt.providers.neutral import (
     ToolResult,
 )
 
-Marking = Callable[[dict[str, Any]], Callable[[str], None]]
+Marking = Callable[[Payload], Callable[[str], None]]
+"""Takes a part of a body and returns a function that puts a mark of a lifetime on it."""
 
 
-def write(outline: Outline, draft: Draft) -> dict[str, Any]:
-    """Return the body of `POST /v1/chat/completions` for OpenAI."""
+class ChatBody(TypedDict):
+    """The body of `POST /v1/chat/completions`, and the arguments of `litellm.completion`."""
+
+    model: str
+    tools: NotRequired[list[Payload]]
+    messages: NotRequired[list[Payload]]
+    max_tokens: NotRequired[int]
+    max_completion_tokens: NotRequired[int]
+    prompt_cache_key: NotRequired[str]
+    stream: NotRequired[bool]
+    stream_options: NotRequired[Payload]
+
+
+def write(outline: Outline, draft: Draft) -> ChatBody:
+    """Return the body of a request for OpenAI."""
     return write_chat(outline, draft, marking=marking, limit="max_completion_tokens")
 
 
-def write_chat(outline: Outline, draft: Draft, *, marking: Marking | None, limit: str) -> dict[str, Any]:
-    """Return a body in the shape of Chat Completions; without `marking` every content is plain where it can be."""
-    body: dict[str, Any] = {"model": outline.model}
+def write_chat(
+    outline: Outline, draft: Draft, *, marking: Marking | None, limit: Literal["max_tokens", "max_completion_tokens"]
+) -> ChatBody:
+    """Return a body in the shape of Chat Completions. Without `marking`, content is plain text where that is possible.
+
+    `limit` is the field for the limit of the response.
+    """
+    body: ChatBody = {"model": outline.model}
     if tools := [write_tool(draft.function(tool)) for tool in draft.check_tools(outline)]:
         body["tools"] = tools
         put = marking(tools[-1]) if marking else None
@@ -58,20 +78,21 @@ def write_chat(outline: Outline, draft: Draft, *, marking: Marking | None, limit
     if outline.options.cache_key and draft.rules.provider == "openai":
         body["prompt_cache_key"] = outline.options.cache_key
     if outline.options.stream:
-        # Without this the stream never says what was read from the cache.
-        body |= {"stream": True, "stream_options": {"include_usage": True}}
+        # Without these options a stream never reports what was read from the cache.
+        body["stream"] = True
+        body["stream_options"] = {"include_usage": True}
     return body
 
 
-def write_tool(tool: Tool) -> dict[str, Any]:
+def write_tool(tool: Tool) -> Payload:
     """Return a tool's definition."""
     described = {"description": tool.description} if tool.description else {}
     function = {"name": tool.name, **described, "parameters": tool.schema, **tool.extra.get("openai", {})}
     return {"type": "function", "function": function}
 
 
-def marking(block: dict[str, Any]) -> Callable[[str], None]:
-    """Return what puts OpenAI's mark on a part."""
+def marking(block: Payload) -> Callable[[str], None]:
+    """Return a function that puts OpenAI's mark on a part."""
 
     def put(lifetime: str) -> None:
         block["prompt_cache_breakpoint"] = {"mode": "explicit", **({"ttl": lifetime} if lifetime else {})}
@@ -85,7 +106,7 @@ class _Chat:
     def __init__(self, draft: Draft, marking: Marking | None) -> None:
         self.draft = draft
         self.marking = marking
-        self.messages: list[dict[str, Any]] = []
+        self.messages: list[Payload] = []
 
     def system(self, outline: Outline) -> None:
         """Write the system prompt, in parts where marks may stand between them."""
@@ -140,7 +161,7 @@ class _Chat:
             return
         for block in message.blocks:
             self.draft.spot(f"messages[{len(self.messages)}]", block, None, message)
-        written: dict[str, Any] = {"role": "assistant", "content": plain_text(message.blocks)}
+        written: Payload = {"role": "assistant", "content": plain_text(message.blocks)}
         if reasoning := "".join(block.text for block in message.of(Thinking) if block.block is None):
             written["reasoning_content"] = reasoning
         if signed := [dict(block.block) for block in message.of(Thinking) if block.block is not None]:
@@ -150,9 +171,9 @@ class _Chat:
             written["content"] = written["content"] or None
         self.messages.append(written)
 
-    def _call(self, call: ToolCall, place: str) -> dict[str, Any]:
+    def _call(self, call: ToolCall, place: str) -> Payload:
         function = {"name": self.draft.call_name(call, place), "arguments": call.arguments or "{}"}
-        written: dict[str, Any] = {"id": self.draft.call_id(call.id), "type": "function", "function": function}
+        written: Payload = {"id": self.draft.call_id(call.id), "type": "function", "function": function}
         if call.signature and self.draft.rules.provider == "gemini":  # where LiteLLM looks for it
             written["provider_specific_fields"] = {"thought_signature": call.signature}
         return written
@@ -169,7 +190,7 @@ class _Chat:
             put = self.marking(part) if self.marking and shown((block,)) and not plain else None
             self.draft.spot(f"messages[{number}].content[{place}]", block, put, message)
 
-    def _part(self, block: Block, place: str) -> dict[str, Any]:
+    def _part(self, block: Block, place: str) -> Payload:
         if isinstance(block, Text):
             return {"type": "text", "text": block.text}
         if isinstance(block, Image):

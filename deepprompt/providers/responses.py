@@ -6,21 +6,43 @@ It does not go into `instructions`: that field carries no mark.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from deepprompt.providers.dialect import Body, Dialect, UsageShape
 from deepprompt.providers.draft import Draft, plain_text, shown
-from deepprompt.providers.neutral import Block, Image, Message, Native, Outline, Text, Tool, ToolCall, ToolResult
+from deepprompt.providers.neutral import (
+    Block,
+    Image,
+    Message,
+    Native,
+    Outline,
+    Payload,
+    Text,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
 from deepprompt.providers.openai import SETTINGS, image_address, marking
 
 
-def write(outline: Outline, draft: Draft) -> dict[str, Any]:
-    """Return the body of `POST /v1/responses`."""
-    body: dict[str, Any] = {"model": outline.model}
+class ResponsesBody(TypedDict):
+    """The body of `POST /v1/responses`."""
+
+    model: str
+    tools: NotRequired[list[Payload]]
+    input: NotRequired[list[Payload]]
+    max_output_tokens: NotRequired[int]
+    prompt_cache_key: NotRequired[str]
+    stream: NotRequired[bool]
+
+
+def write(outline: Outline, draft: Draft) -> ResponsesBody:
+    """Return the body of a request."""
+    body: ResponsesBody = {"model": outline.model}
     if tools := [write_tool(tool) for tool in draft.check_tools(outline)]:
         body["tools"] = tools
         draft.spot(f"tools[{len(tools) - 1}]", json.dumps(tools, ensure_ascii=False), None)
-    items: list[dict[str, Any]] = []
+    items: list[Payload] = []
     if outline.system:
         parts = [{"type": "input_text", "text": block.text} for block in outline.system]
         items.append({"role": draft.rules.system_role, "content": parts})
@@ -41,7 +63,7 @@ def write(outline: Outline, draft: Draft) -> dict[str, Any]:
     return body
 
 
-def write_tool(tool: Tool) -> dict[str, Any]:
+def write_tool(tool: Tool) -> Payload:
     """Return a tool's definition. Left unsaid, `strict` would be true and refuse most schemas."""
     if tool.native is not None:
         return dict(tool.native)
@@ -50,9 +72,9 @@ def write_tool(tool: Tool) -> dict[str, Any]:
     return {"type": "function", "name": tool.name, **described, "parameters": tool.schema, **own}
 
 
-def _items(message: Message, start: int, draft: Draft) -> list[dict[str, Any]]:
+def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
     """Return the items of one message: what was said, calls and answers each for themselves."""
-    items: list[dict[str, Any]] = []
+    items: list[Payload] = []
     said: list[Block] = []
     for block in message.blocks:
         if isinstance(block, ToolCall):
@@ -74,7 +96,7 @@ def _items(message: Message, start: int, draft: Draft) -> list[dict[str, Any]]:
     return [*items, {"role": role, "content": parts or ""}]
 
 
-def _answer(said: tuple[Block, ...], message: Message, start: int, draft: Draft) -> list[dict[str, Any]]:
+def _answer(said: tuple[Block, ...], message: Message, start: int, draft: Draft) -> list[Payload]:
     """Return what the model said, if anything; none of it may carry a mark."""
     calls = message.of(ToolCall)
     for block in (*said, *calls):
@@ -88,16 +110,16 @@ def _answer(said: tuple[Block, ...], message: Message, start: int, draft: Draft)
     return [{"role": "assistant", "content": text}] if text else []
 
 
-def _result(result: ToolResult, place: str, message: Message, draft: Draft) -> dict[str, Any]:
+def _result(result: ToolResult, place: str, message: Message, draft: Draft) -> Payload:
     parts = [_part(inner, message.place, draft) for inner in shown(result.content)]
-    written: dict[str, Any] = {"type": "function_call_output", "call_id": draft.call_id(result.call_id)}
+    written: Payload = {"type": "function_call_output", "call_id": draft.call_id(result.call_id)}
     written["output"] = parts if parts else plain_text(result.content)
     end = f"{place}.output[{len(parts) - 1}]" if parts else f"{place}.output"
     draft.spot(end, result, marking(parts[-1]) if parts else None, message)
     return written
 
 
-def _part(block: Block, place: str, draft: Draft) -> dict[str, Any]:
+def _part(block: Block, place: str, draft: Draft) -> Payload:
     if isinstance(block, Text):
         return {"type": "input_text", "text": block.text}
     if isinstance(block, Image):

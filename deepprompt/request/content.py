@@ -15,7 +15,7 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
-from deepprompt.providers.neutral import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.neutral import Block, Image, Message, Native, Payload, Text, Thinking, ToolCall, ToolResult
 from deepprompt.providers.recognise import MARK_FIELDS
 from deepprompt.text.hygiene import scrub
 from deepprompt.tools import as_dict
@@ -137,7 +137,7 @@ def _block(block: object, place: str, notes: list[Note]) -> Block:
     return Native(plain, inner_marks[-1] if mark is None and inner_marks else mark)
 
 
-def _thinking(block: dict[str, Any], place: str, notes: list[Note]) -> Thinking:
+def _thinking(block: Payload, place: str, notes: list[Note]) -> Thinking:
     """Return Anthropic's reasoning; without its signature it is a text like any other, which nobody can check."""
     if block["type"] == "redacted_thinking":
         _string(block, "data", place, notes)
@@ -187,7 +187,7 @@ def _calls(calls: object, place: str, notes: list[Note]) -> list[Block]:
     return read
 
 
-def _signature(call: Mapping[str, Any], *keys: str) -> str:
+def _signature(call: Mapping[str, object], *keys: str) -> str:
     """Return Gemini's signature of a call, where its OpenAI endpoint or LiteLLM puts it."""
     found: object = call
     for key in (*keys, "thought_signature"):
@@ -195,7 +195,7 @@ def _signature(call: Mapping[str, Any], *keys: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _image(block: Mapping[str, Any], place: str, notes: list[Note]) -> Image:
+def _image(block: Mapping[str, object], place: str, notes: list[Note]) -> Image:
     source = block.get("source")
     if isinstance(source, Mapping):
         if source.get("type") == "url":
@@ -227,14 +227,14 @@ def _base64(data: str, place: str) -> str:
     return data
 
 
-def _string(block: Mapping[str, Any], key: str, place: str, notes: list[Note]) -> str:
+def _string(block: Mapping[str, object], key: str, place: str, notes: list[Note]) -> str:
     value = block.get(key)
     if not isinstance(value, str) or (not value and key not in ("text", "thinking")):
         raise MessageError(f"{place}: {key} is {'empty' if value == '' else 'missing or no text'}")
     return scrub(value, place, notes)
 
 
-def _mark(holder: Mapping[str, Any], place: str) -> str | None:
+def _mark(holder: Mapping[str, object], place: str) -> str | None:
     """Return the lifetime of a mark that a message or block carries."""
     mark = next((holder[field] for field in MARK_FIELDS if field in holder), None)
     if mark is None:
@@ -253,10 +253,10 @@ def _json(value: object, place: str, notes: list[Note]) -> str:
     return scrub(text, place, notes)
 
 
-def _plain(block: Mapping[str, Any], place: str, notes: list[Note]) -> dict[str, Any]:
+def _plain(block: Mapping[str, object], place: str, notes: list[Note]) -> Payload:
     """Return a block as plain JSON values of our own, without its mark."""
     unmarked = {key: value for key, value in block.items() if key not in MARK_FIELDS}
-    plain: dict[str, Any] = json.loads(_json(unmarked, place, notes))
+    plain: Payload = json.loads(_json(unmarked, place, notes))
     return plain
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import Note, Pace, Prompt
-from deepprompt.providers.neutral import Message, Outline, SystemBlock, Text, Tool
+from deepprompt.providers.neutral import Message, Outline, Payload, SystemBlock, Text, Tool
 from deepprompt.text.hygiene import is_blank, scrub
 from deepprompt.tools import as_dict, tool_name, why_not_json
 
@@ -86,19 +85,19 @@ def _tools(tools: Iterable[Mapping[str, object]]) -> tuple[Tool, ...]:
     return tuple(read[name] for name in sorted(read))
 
 
-def _plain_tool(definition: Mapping[str, object]) -> dict[str, Any]:
+def _plain_tool(definition: Mapping[str, object]) -> Payload:
     """Return a definition as plain values of our own, its keys in the order that it has: a model reads it in that."""
     if not isinstance(definition, Mapping):
         raise ToolError(f"a tool is a mapping with a name, not {type(definition).__name__}")
     try:
         text = json.dumps(dict(definition), ensure_ascii=False, allow_nan=False, default=as_dict)
-        plain: dict[str, Any] = json.loads(scrub(text, "tools", []))
+        plain: Payload = json.loads(scrub(text, "tools", []))
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"a tool is not JSON: {why_not_json(error)}") from None
     return plain
 
 
-def _tool(definition: dict[str, Any]) -> Tool:
+def _tool(definition: Payload) -> Tool:
     inner = definition.pop("function", None)
     fields = inner if isinstance(inner, dict) else definition
     for holder in (definition, fields):
@@ -126,7 +125,7 @@ def _tool(definition: dict[str, Any]) -> Tool:
     return Tool(name, description or "", schema, extra)
 
 
-def _check_spelling(name: str, fields: Mapping[str, Any]) -> None:
+def _check_spelling(name: str, fields: Mapping[str, object]) -> None:
     """Refuse a schema under a name that nobody reads: the tool would have no arguments."""
     if any(key in fields for key in _SCHEMAS):
         return
@@ -136,7 +135,7 @@ def _check_spelling(name: str, fields: Mapping[str, Any]) -> None:
             raise ToolError(f"tool {name!r}: its schema is called {key!r}; it is read as {', '.join(_SCHEMAS)}")
 
 
-def _native_name(kind: str, definition: dict[str, Any]) -> str:
+def _native_name(kind: str, definition: Payload) -> str:
     """Return what a tool that only its provider knows is told apart by: its name, or its type and server."""
     if "name" in definition:
         return tool_name(definition)

@@ -10,21 +10,20 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, litellm, openai, responses
 from deepprompt.providers.draft import Draft, Settled, shown
 from deepprompt.providers.facts import Facts, bundled_facts
-from deepprompt.providers.neutral import Message, Options, Outline, Thinking
+from deepprompt.providers.neutral import Message, Options, Outline, Payload, Thinking
 from deepprompt.providers.rules import Rules, near_model
 from deepprompt.request.conversation import Conversation
 from deepprompt.request.marks import Mark, plan_marks
 from deepprompt.request.outline import not_a_prompt, read_prompt, with_messages
 from deepprompt.words import Lifetime, Marks, Target
 
-WRITERS: dict[Target, Callable[[Outline, Draft], dict[str, Any]]] = {
+WRITERS: dict[Target, Callable[[Outline, Draft], Mapping[str, object]]] = {
     "anthropic": anthropic.write,
     "bedrock": bedrock.write,
     "deepseek": deepseek.write,
@@ -41,7 +40,7 @@ class Request:
 
     to: Target
     model: str
-    body: dict[str, Any]
+    body: Payload
     marks: tuple[Mark, ...]
     notes: tuple[Note, ...]
     rules: Rules = field(repr=False)
@@ -50,7 +49,7 @@ class Request:
     """The input's tokens, by estimate; images count for none."""
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> Payload:
         """Keyword arguments for `messages.create`, `chat.completions.create`, `responses.create`, `converse` ..."""
         if self.to == "bedrock":
             return bedrock.arguments(self.model, self.body)
@@ -113,7 +112,7 @@ class RequestBuilder:
         outline = replace(self._outlined(messages), options=_checked(options, self._to))
         _note_state(outline, notes)
         draft = Draft(self._rules, notes, self._settled)
-        body = WRITERS[self._to](outline, draft)
+        body = {**WRITERS[self._to](outline, draft)}
         _note_unused(outline.options, body, draft)
         marks = plan_marks(draft.spots, self._rules, options, sent, notes)
         return _finished(self._to, body, draft, marks)
@@ -131,7 +130,7 @@ class RequestBuilder:
     def build_cached_content(self, ttl: str) -> Request:
         """Return the request that makes Gemini's cached content out of the prompt and the conversation."""
         draft = Draft(self._rules, [*self._notes, *(note for message in self._window() for note in message.notes)])
-        body = gemini.write_cached(self._outlined(self._window()), draft, ttl)
+        body = {**gemini.write_cached(self._outlined(self._window()), draft, ttl)}
         return _finished(self._to, body, draft, [], self._rules.explicit_minimum)
 
     def _window(self, size: int | None = None) -> list[Message]:
@@ -246,7 +245,7 @@ def _builder(
     return builder
 
 
-def _finished(to: Target, body: dict[str, Any], draft: Draft, marks: list[Mark], minimum: int = 0) -> Request:
+def _finished(to: Target, body: Payload, draft: Draft, marks: list[Mark], minimum: int = 0) -> Request:
     """Return a written body as a request, with notes on the model and on what is too small to be cached."""
     rules, notes = draft.rules, draft.notes
     if not rules.known:
@@ -274,7 +273,7 @@ def _note_state(outline: Outline, notes: list[Note]) -> None:
         notes.append(Note("pace", "the end of the system prompt", detail))
 
 
-def _note_unused(options: Options, body: dict[str, Any], draft: Draft) -> None:
+def _note_unused(options: Options, body: Payload, draft: Draft) -> None:
     """Say what was asked for and is not in the body."""
     if options.cache_key and "prompt_cache_key" not in body:
         draft.notes.append(Note("cache", "cache_key", f"{draft.rules.provider} takes none: left out"))

@@ -7,29 +7,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from deepprompt.errors import MessageError
+from deepprompt.providers.neutral import Payload
 from deepprompt.text.hygiene import scrub
 from deepprompt.tokens import estimate_tokens
 from deepprompt.tools import as_dict, why_not_json
 
 
-def has_results(message: Mapping[str, Any]) -> bool:
+def has_results(message: Mapping[str, object]) -> bool:
     """Whether a message in the form of Anthropic's Messages holds tool results."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
     return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
 
-def plain_message(message: object) -> dict[str, Any]:
+def plain_message(message: object) -> Payload:
     """Return a copy of a message as plain JSON values."""
     given = _as_dict(message) if hasattr(message, "model_dump") else message
     if isinstance(given, Mapping) and isinstance(choices := given.get("choices"), Sequence) and "role" not in given:
         given = _only_choice(choices)
     if not isinstance(given, Mapping) or "role" not in given:
         raise MessageError(f"a message is a mapping with a role, or an SDK's object with one, {_not_a_message(given)}")
-    plain: dict[str, Any] = json.loads(plain_json(given))
+    plain: Payload = json.loads(plain_json(given))
     return plain
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from deepprompt.catalog import bundled
 from deepprompt.errors import DeepPromptError, MessageError, SessionError
 from deepprompt.prompt import Note, Prompt, read_part, write_part
 from deepprompt.providers.facts import Facts
-from deepprompt.providers.neutral import Options
+from deepprompt.providers.neutral import Options, Payload
 from deepprompt.providers.usage import Usage, read_usage
 from deepprompt.request.conversation import Conversation
 from deepprompt.request.request import Request
@@ -132,7 +131,7 @@ class Session:
         self._conversation.extend(messages)
         self._messages += messages
 
-    def _take(self, own: list[dict[str, Any]], prompt: Prompt | str | None) -> tuple[Change, ...]:
+    def _take(self, own: list[Payload], prompt: Prompt | str | None) -> tuple[Change, ...]:
         """Append the caller's message and the notices that go with it."""
         notices = self._notices
         changes = notices.changes if prompt is None else notices.look_at(comparable(prompt, self.prefix))
