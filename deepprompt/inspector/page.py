@@ -1,4 +1,4 @@
-"""The page itself: one file with its style, its script and its data inside, safe to open whatever the data say.
+"""The page itself: one file with its style, its script and its data inside, safe to open with any data.
 
 Nothing that comes from a prompt is ever written as HTML. All of it is in one block of JSON, escaped here and nowhere
 else, and the script puts it into text nodes. The content security policy names the hash of that one script and that
@@ -30,7 +30,7 @@ Shown = str | list[str | int]
 
 
 def text_of(text: str) -> Shown:
-    """Return a text from a prompt as the page takes it: with a number in place of each hidden character."""
+    """Return a text from a prompt for the page."""
     pieces = split_hidden(text)
     if len(pieces) == 1 and isinstance(pieces[0], str):
         return pieces[0]
@@ -38,7 +38,7 @@ def text_of(text: str) -> Shown:
 
 
 def label_of(text: str) -> Shown:
-    """Return a text that is a name, a path or a value, as the page takes it: of a very long one, both its ends."""
+    """Return a name, a path or a value for the page. Only both ends of a very long one are kept."""
     half = _LONGEST // 2
     return text_of(text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}")
 
@@ -51,12 +51,12 @@ def render(view: Mapping[str, object]) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     places = {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": _island(view)}
-    # One pass: what is put in is not searched for places again.
+    # One pass, so that inserted text is not searched for placeholders again.
     return re.sub(r"\{\{([A-Z]+)\}\}", lambda place: places[place[1]], _file("page.html"))
 
 
 def _island(view: Mapping[str, object]) -> str:
-    """Return the data as JSON that stays data: nothing in it can end the block that it stands in."""
+    """Return the data as JSON in which nothing can end the script block around it."""
     text = json.dumps(view, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 

@@ -1,4 +1,4 @@
-"""What the page shows of a session, a transcript or a log: turn by turn what was read, written and paid in full.
+"""The view of a session, a transcript or a log: what each turn read, wrote and paid in full.
 
 The charges are those of the simulated cache, beside them what was recorded, where it was. Why a request could not be
 read from what the one before it left is found by comparing the two.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deepprompt.session.transcript import Answer
 
 _FINE = ("hit", "cold start", "")
-# Of what a request shares with the one before it, some is behind the last mark. So much of it read is no miss.
+# Some of what two requests share stands after the last mark. Reading this share of it is not a miss.
 _ENOUGH = 0.85
 
 
@@ -37,7 +37,7 @@ def timeline_view(
     assumed: Sequence[str] = (),
     labels: Sequence[str] = (),
 ) -> View:
-    """Return a conversation. `last` is its last request, whose text is shown; `labels` say what each turn was."""
+    """Return a conversation. The text of `last`, its last request, is shown; `labels` describe each turn."""
     answers = answers or {}
     causes = [None, *(_cause(before, after) for before, after in pairwise(requests))]
     turns = []
@@ -88,7 +88,7 @@ def _turn(number: int, charge: Charge, cause: Blame | None, kept: int, answer: A
 
 
 def _kept(result: Simulation, requests: Sequence[Sequence[Segment]], number: int, cause: Blame | None) -> int:
-    """Return how many tokens of a request begin like the one before it, counted as the simulation does."""
+    """Return the tokens that a request shares with the start of the one before it, counted as the simulation does."""
     if number == 0:
         return 0
     before, now = result.charges[number - 1].total, result.charges[number].total
@@ -99,7 +99,7 @@ def _kept(result: Simulation, requests: Sequence[Sequence[Segment]], number: int
 
 
 def _cause(before: Sequence[Segment], after: Sequence[Segment]) -> Blame | None:
-    """Return why a request does not begin with the one before it; most do, and that is seen without a comparison."""
+    """Return why a request does not begin with the one before it. Most do, and then no full comparison is needed."""
     if len(before) <= len(after) and all(map(_same, before, after)):
         return None
     return blame(list(before), list(after))

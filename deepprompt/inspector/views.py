@@ -1,4 +1,4 @@
-"""What the page shows of one prompt or request, and of two: plain values for its JSON, made of what `checks` found.
+"""Views of one prompt or request, and of two: plain values for the page's JSON, made of what `checks` found.
 
 Every text that comes from a prompt goes through `text_of`, names through `label_of`; sizes and hashes are plain.
 """
@@ -18,7 +18,7 @@ from deepprompt.text.compare import shared_start
 
 View = dict[str, Any]
 
-# A difference of more lines than these takes long to find; then what changed is shown as one block.
+# Comparing more lines than these takes too long, so longer texts show their change as one block.
 _MOST_LINES = 4_000
 _AROUND = 3
 
@@ -32,7 +32,7 @@ def prompt_view(found: Explanation, title: str, notes: Iterable[Note] = ()) -> V
 def difference_view(
     old: Explanation, new: Explanation, titles: tuple[str, str], found: Blame | None, totals: tuple[int, int]
 ) -> View:
-    """Return two prompts, part by part, and the first place where they part."""
+    """Return two prompts, part by part, and their first difference."""
     return {
         "kind": "difference",
         "title": [label_of(title) for title in titles],
@@ -44,7 +44,7 @@ def difference_view(
 
 
 def cause_of(found: Blame) -> View:
-    """Return why a request is not read from what the one before it left."""
+    """Return why the cache entry of the earlier request does not serve the later one."""
     return {
         "kind": found.kind,
         "why": found.why,
@@ -96,7 +96,7 @@ def _row(row: Row) -> View:
 
 
 def _pairs(olds: Sequence[Row], news: Sequence[Row]) -> list[tuple[int | None, int | None, bool]]:
-    """Return which row became which, in the order of the new ones; what is gone stands where it was."""
+    """Return which old row became which new row, and whether it moved, in the new order; removed rows stay in place."""
     was, now = _keys(olds), _keys(news)
     stays = set(now)
     in_order = {
@@ -119,7 +119,7 @@ def _pairs(olds: Sequence[Row], news: Sequence[Row]) -> list[tuple[int | None, i
 
 
 def _keys(rows: Sequence[Row]) -> list[tuple[str, str, int]]:
-    """Return what tells rows apart: kind, name, and the how-many-eth of that name it is."""
+    """Return a key for each row: its kind, its name, and a number among the rows of that name."""
     counts: dict[tuple[str, str], int] = {}
     keys = []
     for row in rows:
@@ -143,14 +143,14 @@ def _pair(old: Explanation, new: Explanation, before: int | None, after: int | N
 
 
 def _first_difference(old: str, new: str) -> tuple[int, int]:
-    """Return the first place where two texts differ, in characters and in bytes: two characters may begin alike."""
+    """Return the first difference of two texts, in characters and in bytes: different characters may share bytes."""
     at = shared_start(old, new)
     pair = [text[at : at + 1].encode(errors="surrogatepass") for text in (old, new)]
     return at, size_of(old[:at]) + next((n for n, (a, b) in enumerate(zip(*pair, strict=False)) if a != b), 0)
 
 
 def _lines(before: str, after: str) -> list[list[Shown]]:
-    """Return the changed lines with a few around them: what became of each, its text, and where it first differs."""
+    """Return the changed lines with a few around them: a sign for each, and its text, cut at the first difference."""
     olds, news = before.split("\n"), after.split("\n")
     if len(olds) + len(news) > _MOST_LINES:
         return _one_block(olds, news)
@@ -166,7 +166,7 @@ def _lines(before: str, after: str) -> list[list[Shown]]:
 
 
 def _changed(olds: Sequence[str], news: Sequence[str]) -> list[list[Shown]]:
-    """Return lines that became others; where one stands for one, each is cut where they first differ."""
+    """Return old and new lines. A pair of lines is cut at its first difference."""
     ats = [shared_start(old, new) for old, new in zip(olds, news, strict=False)]
     found: list[list[Shown]] = []
     for sign, lines in (("-", olds), ("+", news)):
@@ -177,7 +177,7 @@ def _changed(olds: Sequence[str], news: Sequence[str]) -> list[list[Shown]]:
 
 
 def _one_block(olds: Sequence[str], news: Sequence[str]) -> list[list[Shown]]:
-    """Return the first lines that changed of a long text, and how many of its lines are the same at both ends."""
+    """Return the first changed lines of a long text, and how many lines at its two ends are the same."""
     most = min(len(olds), len(news))
     start = next((number for number in range(most) if olds[number] != news[number]), most)
     end = 0

@@ -1,6 +1,6 @@
-"""The pytest plugin: fixtures that guard any prompt, whoever built it.
+"""The pytest plugin: fixtures that guard any prompt, however it was built.
 
-pytest imports this module at its start in every project that has deepprompt installed. So nothing is imported here but
+pytest imports this module when it starts, in every project that has deepprompt installed. So this module imports only
 pytest itself; a fixture imports what it needs when a test asks for it.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Know syrupy's option where syrupy is missing: the fixture says what is missing, and pytest alone could not."""
+    """Define syrupy's option if syrupy is missing, so that the fixture can say so instead of a usage error."""
     from importlib.util import find_spec
 
     if find_spec("syrupy") is None:
@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Keep pytest from running snapshots: to it every `test*.txt` is a doctest, and a prompt may well have a `>>>`."""
+    """Keep pytest from running snapshots: it takes every `test*.txt` for a doctest, and a prompt may contain `>>>`."""
     folder = config.getoption("snapshot_dirname", "__snapshots__")
     return True if collection_path.suffix == ".txt" and folder in collection_path.parts else None
 
@@ -54,7 +54,7 @@ def prompt_snapshot(request: pytest.FixtureRequest) -> SnapshotAssertion:
 
 @pytest.fixture
 def assert_prefix_stable() -> Callable[..., Stability]:
-    """Call a function that returns a prompt in changed surroundings, and fail if its static prefix moves."""
+    """Call a function that returns a prompt in changed surroundings, and fail if its static prefix changes."""
 
     def check(target: str | Callable[[], object], **options: Any) -> Stability:
         from deepprompt.checks.perturb.perturb import perturb
@@ -63,11 +63,11 @@ def assert_prefix_stable() -> Callable[..., Stability]:
         try:
             result = perturb(target, **options)
         except DeepPromptError as error:
-            wrong = str(error)  # it says all that there is to say
+            wrong = str(error)  # the message is enough
         else:
             if result.stable:
                 return result
             wrong = result.report()
-        pytest.fail(wrong, pytrace=False)  # not while an error is handled: pytest would print that one too
+        pytest.fail(wrong, pytrace=False)  # outside the handler: pytest would print the handled error too
 
     return check

@@ -1,6 +1,6 @@
-"""What a failing snapshot says: where the first byte differs, to what it belongs, and the lines around each change.
+"""The report of a failing snapshot: the first byte that differs, what it belongs to, and the lines around each change.
 
-Nothing in it is left to guess: what cannot be seen in a line, or looks like something else, is spelled `⟨U+XXXX⟩`.
+Characters that are invisible, or look like something else, are spelled out as `⟨U+XXXX⟩`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _CONTEXT = 2
 _CONTEXT_WIDTH = 80
 _WIDTH = 200
 
-# Who has more to compare than this reads the file.
+# For a longer comparison, read the file.
 _MOST_COMPARED = 1000
 _MOST_SHOWN = 400
 
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 _HEADING = re.compile(r"(?P<heading>#{1,6} .*\S)\s*|(?P<opened><[A-Za-z][\w.-]*(?: [^<>]*)?>)|</[A-Za-z][\w.-]*>")
-# Other blanks than the usual ones, and the marks of direction that `reveal` leaves to ordinary text.
+# Unusual blanks, and the direction marks that `reveal` keeps as ordinary text.
 _ODD = re.compile("[" + "".join(sorted(set(BLANK) - set(" \t\n"))) + "\u200e\u200f]")
 _NOT_PLAIN = re.compile("[^ -~]")
 _NO_CHARACTER = ("Cn", "Co", "Cs")  # not assigned, of private use, or a byte that is not UTF-8
@@ -39,7 +39,7 @@ _IN_JSON = re.compile(rb"\\u[0-9a-f]{4}|\\.|[^\\\x80-\xbf]")
 
 
 def first_difference(old: bytes, new: Stored) -> str:
-    """Return the place of the first byte that differs, and the part, section or path of the new value that has it."""
+    """Return the place of the first byte that differs, and the part, section or path of the new value there."""
     offset = _shared(old, new)
     at = _start_of_character(old, new, offset)
     start = new.rfind(b"\n", 0, at) + 1
@@ -50,7 +50,7 @@ def first_difference(old: bytes, new: Stored) -> str:
 
 
 def _gone(old: bytes, new: Stored, at: int) -> str:
-    """Return the path of the leaf of the stored file that the new value has not got, "" where it still has it."""
+    """Return the path of the stored leaf if the new value no longer has it; "" if it does."""
     if not new.is_lines or at >= len(old):
         return ""
     path, (now, inside) = _leaf(old, at)[0], _leaf(new, at)
@@ -59,7 +59,7 @@ def _gone(old: bytes, new: Stored, at: int) -> str:
 
 
 def visible_diff(old: bytes, new: bytes) -> Iterator[tuple[str, str]]:
-    r"""Yield what differs, each line with its sign: `-`, `+`, a blank, `@` for where, `\` for remarks."""
+    r"""Yield the diff as pairs of sign and line: `-`, `+`, a blank for context, `@` for a range, `\` for remarks."""
     olds, news = _LINE.findall(old), _LINE.findall(new)
     start = max(0, _shared(olds, news) - _CONTEXT)
     end = start + _MOST_COMPARED
@@ -70,7 +70,7 @@ def visible_diff(old: bytes, new: bytes) -> Iterator[tuple[str, str]]:
 
 
 def spelled(text: str) -> str:
-    """Return a text in which everything that cannot be seen is spelled out, but where it is ordinary spelling."""
+    """Return a text with its invisible characters spelled out, except where they are ordinary spelling."""
     visible = _ODD.sub(_code, reveal(text, "", []))
     return "".join([_coded(character) if category(character) in _NO_CHARACTER else character for character in visible])
 
@@ -82,7 +82,7 @@ def _shared(old: Sequence[object], new: Sequence[object]) -> int:
 
 
 def _start_of_character(old: bytes, new: bytes, offset: int) -> int:
-    """Return where the character begins that has a byte, or the byte's own place if it is in none."""
+    """Return the start of the character that a byte belongs to, or the byte's own place if it belongs to none."""
     at = offset
     while at > max(0, offset - 3) and any(side[at] & 0xC0 == 0x80 for side in (old, new) if at < len(side)):
         at -= 1
@@ -90,7 +90,7 @@ def _start_of_character(old: bytes, new: bytes, offset: int) -> int:
 
 
 def _owner(new: Stored, at: int) -> str:
-    """Return to what a place in the new value belongs, "" if nobody knows."""
+    """Return what a place in the new value belongs to; "" if unknown."""
     if not new.is_lines:
         if new.prompt is not None:
             return f", {_part(new.prompt, len(_decoded(new[:at])))}"
@@ -106,7 +106,7 @@ def _owner(new: Stored, at: int) -> str:
 
 
 def _leaf(new: bytes, at: int) -> tuple[str, bytes]:
-    """Return the path of the leaf at a place, and what stands between the end of the path and the place."""
+    """Return the path of the leaf at a place, and the bytes between the path and the place."""
     start = new.rfind(b"\n", 0, min(at, len(new) - 1)) + 1
     while new.startswith(b"|", start):
         start = new.rfind(b"\n", 0, start - 1) + 1
@@ -115,7 +115,7 @@ def _leaf(new: bytes, at: int) -> tuple[str, bytes]:
 
 
 def _part(prompt: Prompt, at: int) -> str:
-    """Return the part of a prompt that has a character of its text."""
+    """Return the part of a prompt that a character of its text belongs to."""
     segments = [segment for segment in read_request(prompt) if segment.joins]
     if not segments:
         return "in a prompt without parts"
@@ -129,7 +129,7 @@ def _part(prompt: Prompt, at: int) -> str:
 
 
 def _section(text: str, at: int) -> str:
-    """Return the section of a text: as the builder lays it out, or else the heading or tag that it stands below."""
+    """Return the section of a text: from the builder's layout, or else the heading or tag above the place."""
     place = of_text(read_request(text), 0, at)
     if place.source != place.place:
         return f"in {_source(place)}"
@@ -152,7 +152,7 @@ def _source(place: Place) -> str:
 
 
 def _characters(old: bytes, new: bytes) -> str:
-    """Return which characters differ, where one of them cannot be told by looking, or is not there."""
+    """Return which characters differ, if one of them is missing or hard to see."""
     if not old or not new:
         return f"; the {'new' if old else 'stored'} one ends here"
     was, now = (_decoded(side)[0] for side in (old, new))
@@ -176,7 +176,7 @@ def _hunks(olds: Sequence[bytes], news: Sequence[bytes], start: int) -> Iterator
                 for line in removed:
                     yield from _shown(" ", line, line)
                 continue
-            # Line by line where each has its own, so that what follows is not needed to see the first change.
+            # In pairs if the lines match one to one, so that the first change is complete without the rest.
             step = 1 if len(removed) == len(added) else max(len(removed), len(added))
             for first in range(0, max(len(removed), len(added)), step):
                 for sign, lines, others in (("-", removed, added), ("+", added, removed)):
@@ -185,12 +185,12 @@ def _hunks(olds: Sequence[bytes], news: Sequence[bytes], start: int) -> Iterator
 
 
 def _range(start: int, first: int, end: int) -> str:
-    """Return lines as a unified diff counts them: from 1, but from the line before if there are none."""
+    """Return a range of lines as in a unified diff: from 1, or from the line before if the range is empty."""
     return f"{start + first + (end > first)},{end - first}"
 
 
 def _shown(sign: str, line: bytes, other: bytes) -> Iterator[tuple[str, str]]:
-    """Yield a line as it is shown beside the one that it replaced, or that replaced it."""
+    """Yield a line as it is shown beside its counterpart."""
     text, against = (_decoded(side.removesuffix(b"\n")) for side in (line, other))
     width = _CONTEXT_WIDTH if sign == " " else _WIDTH
     at = 0 if text == against else _shared(text, against)
@@ -206,7 +206,7 @@ def _shown(sign: str, line: bytes, other: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _look(text: str) -> str:
-    """Return what a reader sees of a text: the same for two that differ in blanks, hidden characters or composition."""
+    """Return what a reader sees of a text, without blanks, hidden characters and Unicode forms that look the same."""
     return " ".join(normalize("NFKC", drop_hidden(text)).split())
 
 
@@ -219,7 +219,7 @@ def _coded(character: str) -> str:
 
 
 def _blanks(text: str) -> str:
-    """Return the blanks at the end of a line: each kind spelled once, with how often."""
+    """Return the blanks at the end of a line, each run spelled once with its length."""
     runs = re.findall(r" +|\t+", text)
     return "".join([f"⟨U+{ord(run[0]):04X}{f' ×{len(run)}' if len(run) > 1 else ''}⟩" for run in runs])
 

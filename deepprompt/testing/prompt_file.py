@@ -1,8 +1,8 @@
-"""The syrupy extension behind `prompt_snapshot`: one file of exact bytes a scenario.
+"""The syrupy extension behind `prompt_snapshot`: one file of exact bytes for each scenario.
 
-Where the file stands and when it is written is syrupy's: `__snapshots__/<test module>/<test>.txt` beside the test, and
-only with `--snapshot-update`. What it holds is decided in `readable`, what a failure says in `contrast`. Imported when
-a test asks for the fixture, because syrupy need not be there otherwise.
+Syrupy decides where the file stands and when it is written: `__snapshots__/<test module>/<test>.txt` beside the test,
+and only with `--snapshot-update`. `readable` makes its content, and `contrast` the report of a failure. This module is
+imported only when a test asks for the fixture, because syrupy is optional.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from deepprompt.errors import MessageError
 from deepprompt.testing.contrast import first_difference, visible_diff
 from deepprompt.testing.readable import Stored, store
 
-# In bytes. File systems take 255 with the extension; a parameter may be a whole prompt.
+# In bytes. File systems allow 255 with the extension, and a test parameter may be a whole prompt.
 _LONGEST_NAME = 200
 _PREVIEW = 5
 
@@ -32,7 +32,7 @@ _STYLES = {"-": snapshot_style, "+": received_style, " ": context_style}
 
 
 class PromptFile(SingleFileSnapshotExtension):
-    """Stores a string, bytes, a `Prompt`, a message array or a request body, and says how another one differs."""
+    """Stores a string, bytes, a `Prompt`, a message array or a request body, and reports how another one differs."""
 
     file_extension = _file_extension = "txt"  # the second is its name in syrupy 4
 
@@ -42,12 +42,12 @@ class PromptFile(SingleFileSnapshotExtension):
             raise MessageError("exact bytes take no include or exclude: replace what varies before you compare")
         try:
             return store(data)
-        except MessageError as error:  # raised anew, so that syrupy does not show the way to it
+        except MessageError as error:  # without its traceback, so that syrupy does not print one
             raise error.with_traceback(None) from None
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: Any = 0) -> str:
-        """Return the name of a test's file: where syrupy would drop characters of it, a hash tells it from others."""
+        """Return the name of a test's file. If syrupy drops characters from it, a hash keeps it unique."""
         whole = AbstractSyrupyExtension.get_snapshot_name(test_location=test_location, index=index)
         name = super().get_snapshot_name(test_location=test_location, index=index)
         if name == whole and len(name.encode()) <= _LONGEST_NAME:
@@ -56,9 +56,9 @@ class PromptFile(SingleFileSnapshotExtension):
         return f"{name.encode()[: _LONGEST_NAME - 9].decode('utf-8', 'ignore')}-{digest}"
 
     def diff_lines(self, serialized_data: Any, snapshot_data: Any) -> Iterator[str]:
-        """Yield where the first difference is, and all of them."""
+        """Yield the first difference, and then the diff."""
         new = serialized_data if isinstance(serialized_data, Stored) else store(serialized_data)
-        if not isinstance(snapshot_data, bytes):  # syrupy's "" for a file that is not there
+        if not isinstance(snapshot_data, bytes):  # syrupy passes "" for a missing file
             yield from _how_to_create(new)
             return
         yield reset(first_difference(snapshot_data, new))
@@ -67,15 +67,15 @@ class PromptFile(SingleFileSnapshotExtension):
 
 
 class _OwnLocation(PyTestLocation):
-    """A test that knows its file by the extension's word, where syrupy would expect the parameters in its name."""
+    """A location that accepts the extension's file names; syrupy would expect the test's parameters in them."""
 
     def matches_snapshot_location(self, snapshot_location: str) -> bool:  # noqa: ARG002
         return True
 
 
 def prompt_assertion(request: pytest.FixtureRequest) -> SnapshotAssertion:
-    """Return what a test compares its prompts with."""
-    # The fixture `snapshot` itself may be the project's own by now, with another extension or of another plugin.
+    """Return the assertion that a test compares its prompts with."""
+    # Not the fixture `snapshot`: the project may have overridden it.
     assertion: SnapshotAssertion = unwrap(syrupy.snapshot)(request)
     assertion.test_location = _OwnLocation(request.node)
     return assertion.use_extension(PromptFile)

@@ -1,9 +1,8 @@
-"""What a snapshot file holds: a text as it is, anything structured as lines that a person can review.
+"""The content of a snapshot file: a text as it is, and anything structured as lines that a person can review.
 
-The lines are one a leaf, `path: VALUE` with the value in JSON; a text of several lines follows its path, each line
-behind `| `. Two values have the same lines only if they are the same JSON with the same order of keys, so a change of
-a key's place, of 1 to 1.0 or of a line end at the end of a text is a change of the file. Nothing here compares: that
-is `contrast`.
+Each leaf is a line `path: VALUE` with the value in JSON; a text of several lines follows its path, each line after
+`| `. Two values have the same lines only if they are the same JSON with the same order of keys, so moving a key,
+changing 1 to 1.0 or adding a final line end changes the file. `contrast` compares the contents.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Stored(bytes):
-    """The content of a snapshot file, and what it was made of."""
+    """The content of a snapshot file, and the value it was made of."""
 
     prompt: Prompt | None = None
-    """The prompt whose text it is, or holds."""
+    """The prompt, if the content is or includes its text."""
     is_lines: bool = False
-    """Whether it is the lines of something structured, and not a text."""
+    """Whether the content is the lines of a structured value, not a text."""
 
 
 def store(value: object) -> Stored:
-    """Return what the snapshot file of a value holds."""
+    """Return the content of the snapshot file of a value."""
     if isinstance(value, str):
         return Stored(_checked(value, "the text").encode())
     if isinstance(value, bytes | bytearray | memoryview):
@@ -48,7 +47,7 @@ def store(value: object) -> Stored:
 
 
 def render(value: object) -> str:
-    """Return a mapping or a list as lines, one a leaf."""
+    """Return a mapping or a list as lines, one for each leaf."""
     lines: list[str] = []
     try:
         _write(value, "", lines)
@@ -60,7 +59,7 @@ def render(value: object) -> str:
 def _store_prompt(prompt: Prompt) -> Stored:
     if not prompt.tools and not prompt.messages:
         return store(prompt.text)
-    # As a provider's cache reads it: the tools first.
+    # In the order of a provider's cache: tools first.
     return store(
         {
             **({"tools": prompt.tools} if prompt.tools else {}),
@@ -71,9 +70,9 @@ def _store_prompt(prompt: Prompt) -> Stored:
 
 
 def _body(value: object) -> object:
-    """Return the body of a `Request`, which is what is sent of it."""
+    """Return the body of a `Request`, which is what is sent."""
     from deepprompt.request.outline import way_to_prompt
-    from deepprompt.request.request import Request  # who has one has paid for the import
+    from deepprompt.request.request import Request  # a caller that has one has imported it already
 
     if isinstance(value, Request):
         return value.body
@@ -93,7 +92,7 @@ def _write(value: object, path: str, lines: list[str]) -> None:
         lines += [] if value else [f"{start}[]"]
     elif isinstance(value, str) and "\n" in value:
         lines.append(f"{path}:")
-        # Without a blank behind the bar of an empty line: editors take those away.
+        # No blank after the bar of an empty line: editors remove trailing blanks.
         lines += [f"| {line}" if line else "|" for line in _checked(value, path).split("\n")]
     else:
         lines.append(f"{start}{_scalar(value, path)}")
@@ -118,7 +117,7 @@ def _scalar(value: object, path: str) -> str:
 
 
 def _checked(text: str, what: str) -> str:
-    """Return a text that has UTF-8."""
+    """Return the text; raise if it cannot be encoded as UTF-8."""
     if found := _SURROGATE.search(text):
         code, place = f"U+{ord(found[0]):04X}", found.start()
         raise MessageError(f"cannot store a lone surrogate ({code}, character {place} of {what}): it has no UTF-8")
