@@ -80,7 +80,7 @@ def _segments(subject: Subject) -> Iterator[Finding]:
 
 def _early(slow: SlowText) -> Iterator[tuple[int, int]]:
     """Yield the first line of each section that holds what moves and has much slow text after it."""
-    text = without_comments(slow.told)
+    text = without_comments(slow.stated)
     sections = sorted([*_headed(text), *_tagged(text)])
     if not sections:
         return

@@ -124,8 +124,8 @@ class _Stream:
         pieces: list[str] = []
         size = 0
         for number, part in enumerate(parts):
-            told = _FORM.sub(lambda found: " " * len(found[0]), without_code(without_keys(plain(part))))
-            for word in re.finditer(r"\S+", told):
+            text = _FORM.sub(lambda found: " " * len(found[0]), without_code(without_keys(plain(part))))
+            for word in re.finditer(r"\S+", text):
                 self._starts.append(size)
                 self._origins.append((number, word.start()))
                 pieces.append(word[0])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from deepprompt.checks.lint.findings import Finding, Rule
-from deepprompt.checks.lint.request_view import ANTHROPICS, OPENAIS, Sent
+from deepprompt.checks.lint.request_view import ANTHROPICS, OPENAIS, RequestView
 from deepprompt.providers.dialect import items
 
 RULES = (
@@ -44,7 +44,7 @@ _MAKING = ("gemini/", "vertex_ai/gemini")
 _REPLACING = ("anthropic/", "bedrock/", "gemini/", "vertex_ai/")
 
 
-def find(sent: Sent) -> Iterator[Finding]:
+def find(sent: RequestView) -> Iterator[Finding]:
     """Yield what is wrong with the fields of a request."""
     yield from _keys(sent)
     yield from _newer(sent)
@@ -55,7 +55,7 @@ def find(sent: Sent) -> Iterator[Finding]:
         yield from _litellm_texts(sent)
 
 
-def _keys(sent: Sent) -> Iterator[Finding]:
+def _keys(sent: RequestView) -> Iterator[Finding]:
     """Find keys of the cache that part what could be shared."""
     key = sent.body.get("prompt_cache_key")
     if isinstance(key, str) and not sent.subject.earlier:  # among others it is seen whether it changes
@@ -72,7 +72,7 @@ def _keys(sent: Sent) -> Iterator[Finding]:
                 yield sent.found("DP610", place, message)
 
 
-def _newer(sent: Sent) -> Iterator[Finding]:
+def _newer(sent: RequestView) -> Iterator[Finding]:
     """Find OpenAI's fields for newer models where they are refused."""
     if "prompt_cache_retention" in sent.body and sent.options.get("ttl"):
         message = "prompt_cache_retention beside prompt_cache_options.ttl; each is for other models"
@@ -89,7 +89,7 @@ def _newer(sent: Sent) -> Iterator[Finding]:
         yield sent.found("DP611", place, f"{rules.label} does not take {field}")
 
 
-def _system_inside(sent: Sent) -> Iterator[Finding]:
+def _system_inside(sent: RequestView) -> Iterator[Finding]:
     """Find a system message inside the conversation where only newer models take one."""
     rules = sent.rules
     if rules is None or not rules.known or rules.system_messages or sent.is_litellm:
@@ -100,7 +100,7 @@ def _system_inside(sent: Sent) -> Iterator[Finding]:
             return
 
 
-def _beside_cached(sent: Sent) -> Iterator[Finding]:
+def _beside_cached(sent: RequestView) -> Iterator[Finding]:
     """Find what cached content has to hold itself; google-genai has it all in `config`."""
     config = sent.body.get("config")
     for holder, place in ((sent.body, ""), (config if isinstance(config, Mapping) else {}, "config.")):
@@ -111,7 +111,7 @@ def _beside_cached(sent: Sent) -> Iterator[Finding]:
                 yield sent.found("DP612", f"{place}{beside[0]}", message)
 
 
-def _litellm_marks(sent: Sent) -> Iterator[Finding]:
+def _litellm_marks(sent: RequestView) -> Iterator[Finding]:
     """Find marks of Anthropic's that do not arrive, or arrive as something else."""
     marks = [mark for mark in sent.marks if mark.field == ANTHROPICS]
     if not marks:
@@ -130,13 +130,13 @@ def _litellm_marks(sent: Sent) -> Iterator[Finding]:
             yield sent.found("DP613", place, f"LiteLLM drops cache_control on the way to OpenAI {why}")
 
 
-def _elsewhere(sent: Sent) -> bool:
+def _elsewhere(sent: RequestView) -> bool:
     """Whether a request goes to an address that may be another provider's: then LiteLLM leaves the marks."""
     azure = sent.model.lower().startswith("azure")  # not measured
     return azure or any(sent.body.get(key) for key in ("api_base", "base_url"))
 
 
-def _litellm_texts(sent: Sent) -> Iterator[Finding]:
+def _litellm_texts(sent: RequestView) -> Iterator[Finding]:
     """Find blank texts, in whose place LiteLLM puts a sentence of its own."""
     model = sent.model.lower()
     if not (model.startswith(_REPLACING) or sent.provider in ("anthropic", "bedrock", "gemini")):

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from deepprompt.checks.lint.findings import Finding, Rule
-from deepprompt.checks.lint.request_view import ANTHROPICS, BEDROCKS, OPENAIS, CarriedMark, Sent
+from deepprompt.checks.lint.request_view import ANTHROPICS, BEDROCKS, OPENAIS, CarriedMark, RequestView
 from deepprompt.errors import MessageError
 from deepprompt.providers.dialect import time_of
 from deepprompt.providers.rules import seconds
@@ -43,7 +43,7 @@ _SPOKEN_OF = ("tools", "system", "text", "image", "tool_use", "tool_result")
 _AUTOMATIC = "cache_control"
 
 
-def find(sent: Sent) -> Iterator[Finding]:
+def find(sent: RequestView) -> Iterator[Finding]:
     """Yield what is wrong with the marks of a request."""
     strangers = list(_strangers(sent))
     yield from strangers
@@ -58,7 +58,7 @@ def find(sent: Sent) -> Iterator[Finding]:
         yield from _order(sent)
 
 
-def _strangers(sent: Sent) -> Iterator[Finding]:
+def _strangers(sent: RequestView) -> Iterator[Finding]:
     """Find marks in words that the provider does not know; which of them LiteLLM drops has a rule of its own."""
     rules = sent.rules
     if rules is None or not rules.known or sent.is_litellm:
@@ -74,7 +74,7 @@ def _strangers(sent: Sent) -> Iterator[Finding]:
             yield sent.found("DP602", marks[0].place, f"{rules.label} does not read {field}: it does nothing")
 
 
-def _count(sent: Sent) -> Iterator[Finding]:
+def _count(sent: RequestView) -> Iterator[Finding]:
     """Find marks beyond those that are taken. OpenAI writes only the latest, so they matter before any was written."""
     rules = sent.rules
     if rules is None or not rules.marks:
@@ -88,7 +88,7 @@ def _count(sent: Sent) -> Iterator[Finding]:
     yield sent.found("DP601", sent.marks[most].place, message)
 
 
-def _refused(mark: CarriedMark, sent: Sent) -> str:
+def _refused(mark: CarriedMark, sent: RequestView) -> str:
     """Return why a mark may not stand where it does, "" where it may."""
     block = mark.block
     if block is None:
@@ -124,7 +124,7 @@ def _not_carried(mark: CarriedMark, rules: Rules | None) -> str:
     return f"a mark on {mark.kind}, where {rules.label} takes none" if known else ""
 
 
-def _automatic(sent: Sent) -> Iterator[Finding]:
+def _automatic(sent: RequestView) -> Iterator[Finding]:
     """Find automatic caching that is refused beside the marks there are."""
     if sent.automatic is None or not sent.segments:
         return
@@ -139,13 +139,13 @@ def _automatic(sent: Sent) -> Iterator[Finding]:
         yield sent.found("DP604", _AUTOMATIC, message)
 
 
-def _own_at_end(sent: Sent) -> CarriedMark | None:
+def _own_at_end(sent: RequestView) -> CarriedMark | None:
     """Return the mark on the block that automatic caching chooses, the last that may carry one."""
     able = [segment.place for segment in sent.segments if segment.kind != "thinking" and segment.text.strip()]
     return {mark.place: mark for mark in sent.marks}.get(able[-1]) if able else None
 
 
-def _lifetimes(sent: Sent) -> Iterator[Finding]:
+def _lifetimes(sent: RequestView) -> Iterator[Finding]:
     """Find lifetimes that there are not."""
     rules = sent.rules
     if rules is None or not rules.lifetimes or not rules.known:
@@ -158,7 +158,7 @@ def _lifetimes(sent: Sent) -> Iterator[Finding]:
             yield sent.found("DP617", place, message)
 
 
-def _order(sent: Sent) -> Iterator[Finding]:
+def _order(sent: RequestView) -> Iterator[Finding]:
     """Find a longer lifetime after a shorter one. Of OpenAI's nobody says that it matters."""
     marks = [(mark.place, mark.lifetime) for mark in sent.marks if mark.field != OPENAIS]
     if sent.automatic is not None and _own_at_end(sent) is None:

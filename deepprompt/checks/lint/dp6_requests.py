@@ -11,7 +11,7 @@ from typing import Any
 
 from deepprompt.checks.lint import dp6_fields, dp6_marks
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
-from deepprompt.checks.lint.request_view import Sent, read_sent
+from deepprompt.checks.lint.request_view import RequestView, view_request
 from deepprompt.providers.dialect import items
 from deepprompt.providers.segments import Segment
 
@@ -47,8 +47,8 @@ _OWN = (
 )  # fmt: skip
 RULES = tuple(sorted((*_OWN, *dp6_marks.RULES, *dp6_fields.RULES), key=lambda rule: rule.code))
 
-# How the time is told to a model; a time in a user's own words, or in a log, has nothing like it before it.
-_TOLD_TIME = re.compile(
+# A label and a time, as a host writes them for a model; a user's own words or a log have no such label.
+_STATED_TIME = re.compile(
     r"(?:^|[<\[(*_ ])(?:current|local|today'?s|now|present)[ _-]?(?:local )?(?:date|time|datetime|timestamp)?"
     r"(?: and time)?(?: is)?[*_>\]):=]* {0,4}[^\n\d]{0,40}\d[^\n]{0,16}?\d:\d\d",
     re.IGNORECASE | re.MULTILINE,
@@ -60,20 +60,20 @@ _REASONING = ("thinking", "redacted_thinking")
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
     """Yield what is wrong with a request."""
-    sent = read_sent(subject, limits)
+    sent = view_request(subject, limits)
     if sent is None:
         return
     for finder in (dp6_marks.find, dp6_fields.find, _moving_end, _lookback, _minimum, _unmarked, _reasoning):
         yield from finder(sent)
 
 
-def _moving_end(sent: Sent) -> Iterator[Finding]:
+def _moving_end(sent: RequestView) -> Iterator[Finding]:
     """Find text that moves at a mark: behind the boundary of the system prompt, or at the end of the request."""
     own = {mark.place for mark in sent.marks}
     for segment in sent.segments:
         if segment.changing and segment.place in own and segment.mark is not None:
             yield sent.found("DP616", segment.place, "a mark behind the boundary, where the text changes with the turn")
-    last = _told_once(sent)
+    last = _stated_once(sent)
     if last is None:
         return
     if last.place in own:
@@ -89,18 +89,18 @@ def _moving_end(sent: Sent) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _told_once(sent: Sent) -> Segment | None:
+def _stated_once(sent: RequestView) -> Segment | None:
     """Return the last block if it tells the time and those of earlier turns do not: then it is taken out again."""
     if not sent.newest or not sent.segments:
         return None
     last = sent.segments[-1]
     before = [s for s in sent.segments[: sent.newest] if s.role == "user" and s.kind == "text"]
-    if last.role != "user" or last.kind != "text" or not before or not _TOLD_TIME.search(last.text):
+    if last.role != "user" or last.kind != "text" or not before or not _STATED_TIME.search(last.text):
         return None
-    return None if any(_TOLD_TIME.search(segment.text) for segment in before) else last
+    return None if any(_STATED_TIME.search(segment.text) for segment in before) else last
 
 
-def _lookback(sent: Sent) -> Iterator[Finding]:
+def _lookback(sent: RequestView) -> Iterator[Finding]:
     """Find a mark from which the previous request's entry cannot be seen; that one ended before the last answer."""
     rules = sent.rules
     if rules is None or rules.caching != "marked" or rules.lookback < 2 or sent.subject.earlier:
@@ -123,7 +123,7 @@ def _lookback(sent: Sent) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _minimum(sent: Sent) -> Iterator[Finding]:
+def _minimum(sent: RequestView) -> Iterator[Finding]:
     """Find a request that asks for caching and has too little to be cached."""
     rules = sent.rules
     if rules is None or not rules.known or rules.caching == "none" or _goes_on(sent.body):
@@ -147,7 +147,7 @@ def _goes_on(body: Mapping[str, Any]) -> bool:
     return any(body.get(key) for key in ("cachedContent", "cached_content", "previous_response_id", "conversation"))
 
 
-def _unmarked(sent: Sent) -> Iterator[Finding]:
+def _unmarked(sent: RequestView) -> Iterator[Finding]:
     """Find a request that asks for nothing to be cached, where it has to."""
     rules = sent.rules
     if sent.options.get("mode") == "explicit" and not sent.marks:
@@ -162,7 +162,7 @@ def _unmarked(sent: Sent) -> Iterator[Finding]:
         yield sent.found("DP615", "request", message)
 
 
-def _reasoning(sent: Sent) -> Iterator[Finding]:
+def _reasoning(sent: RequestView) -> Iterator[Finding]:
     """Find answers that called tools and came back without their reasoning."""
     messages = [message for message in items(sent.body.get("messages")) if isinstance(message, Mapping)]
     answers = [(n, message) for n, message in enumerate(messages) if message.get("role") == "assistant"]

@@ -1,4 +1,4 @@
-"""What lint says: the rules by their codes, a finding, and what a rule is given to look at.
+"""The values of lint: a rule, a finding, and the subject and limits that a rule gets.
 
 A code never changes its meaning and is never used again. The hundreds say what a rule is about: 1 text that moves, 2
 order, 3 text that is hidden or forges structure, 4 size, 5 secrets, 6 one request, 7 the requests of a conversation.
@@ -26,31 +26,31 @@ class Rule:
     code: str
     name: str
     summary: str
-    """What is wrong when it is found, in one sentence."""
+    """The problem, in one sentence."""
     advice: str
     """What to do about it, in one sentence."""
     error: bool = False
-    """Whether it is wrong in any prompt; otherwise it is a warning, which fails a run just the same."""
+    """Whether it is wrong in every prompt; otherwise it is a warning, which fails a run too."""
     excusable: bool = True
-    """Whether a comment in the text itself may make an exception; never where the text may be a stranger's attack."""
+    """Whether a comment in the text may make an exception; never for rules that guard against attacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One place where a rule is broken."""
+    """One place that breaks a rule."""
 
     code: str
     message: str
-    """What was found there, in one line, without any key in it."""
+    """The problem there, in one line without any key."""
     subject: str
     """The file or function that was linted."""
     place: str
     """The part, block or message."""
     line: int = 0
-    """In the place's text, from 1; 0 for all of it. For a file that was linted as it is, the file's line."""
+    """The line in the place's text, from 1; 0 for the whole text. In a linted file it is the file's line."""
     column: int = 0
     excused: str = ""
-    """The reason, where the text or the configuration makes an exception of it."""
+    """The reason, if the text or the configuration makes an exception."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,15 @@ class Subject:
 
     name: str
     segments: tuple[Segment, ...]
-    """Of the newest request; those that change with the turn say so."""
+    """The segments of the newest request; those that change with the turn are marked as changing."""
     body: Mapping[str, Any] | None = None
-    """The newest request as it is sent, where it is one."""
+    """The newest request as it is sent; None if the subject is not a request."""
     earlier: tuple[Subject, ...] = ()
-    """The requests before it, oldest first, each without its own."""
+    """The requests before it, oldest first; their own `earlier` is empty."""
     at: float | None = None
-    """When it was sent, in seconds, where that is known."""
+    """The time it was sent, in seconds, if known."""
     is_file: bool = False
-    """Whether the text is a file's, as it is: then places are its lines."""
+    """Whether the segments are files; then a finding's place and line are those of a file."""
 
     def is_instruction_file(self, segment: Segment) -> bool:
         """Whether a segment is a file, or a piece of one, that the builder reads as instructions."""
@@ -77,20 +77,20 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What rules are held against, beside the text itself."""
+    """The limits that rules check a subject against."""
 
     rules: Rules | None = None
-    """What is known of the provider and the model, where they are known."""
+    """The rules of the provider and the model, if known."""
     part_tokens: int = 8_000
-    """From how many tokens on a part is too large."""
+    """The most tokens that a part may have."""
     instruction_bytes: int = 4_000
-    """How much of an instruction file the builder takes."""
+    """How many bytes of an instruction file the builder reads."""
     repeated_characters: int = 120
-    """From how many characters on a passage counts as repeated."""
+    """The fewest characters that count as a repeated passage."""
 
 
 class Lines:
-    """Where the lines of a text begin."""
+    """The lines of a text, to turn a position into line and column."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]

@@ -17,22 +17,22 @@ from deepprompt.text.secrets import find_secrets
 
 _LONGEST = 60
 
-# How far a key goes: to the next blank or quote; a private key goes over lines.
+# A key ends at the next blank or quote; a private key spans lines.
 _TOKEN = re.compile(r"[^\s\"'`<>]{1,4096}+")
 _ADDRESS = re.compile(r"[^\s/@]{1,520}+@?[^\s\"'`<>]{0,80}+")
 _PRIVATE = re.compile(r"-----BEGIN [A-Z ]{0,30}KEY-----[A-Za-z0-9+/=\s]*+(?:-----END [A-Z ]{0,30}KEY-----)?")
 _EXTENTS = {"private key": _PRIVATE, "password in an address": _ADDRESS}
 _FILLER = re.compile(
     r"x{4,}|\*{3}|\.{3}|…|0{6}|1234567|abc123|abcdef|example|sample|dummy|fake|placeholder|redacted|change|your|insert|test[-_]?key"
-    r"|eyJzdWIiOiIxMjM0NTY3ODkwIi",  # the last is the payload that everybody shows web tokens with
+    r"|eyJzdWIiOiIxMjM0NTY3ODkwIi",  # the last is the payload of the usual example of a web token
     re.IGNORECASE,
 )
-# Passwords that are none, and hosts that nobody else reaches: other people's keys are not found there.
+# Words that stand for a password, and hosts that only the author can reach: no real key is leaked there.
 _WORDS = frozenset(("admin", "guest", "pass", "passwd", "password", "postgres", "pw", "pwd", "root", "secret", "token"))
 _NEAR = re.compile(
     r"@(?:localhost|127\.|\[::1\]|host\.docker\.internal|[\w-]{1,63}+(?![\w.-])|(?:[\w-]{1,63}\.){0,5}example\b)"
 )
-# Keys that a word announces. What follows must look as if it was drawn by lot: a word in it makes it an example's.
+# Keys that a label announces. The value must look random; a word in it makes it an example.
 _VALUE_END = r"(?![\w(\[{$<]|\.\w)"
 _LABEL_END = r"['\"*`]{0,3}[ \t]{0,2}(?:[:=]|is\b)[ \t]{0,2}['\"*`]{0,3}"
 _LABELLED = re.compile(
@@ -44,7 +44,7 @@ _LABELLED = re.compile(
     r"|(?P<sendgrid>(?-i:SG)\.[A-Za-z0-9_-]{16,32}+\.[A-Za-z0-9_-]{32,64}+))",
     re.IGNORECASE,
 )
-_HEADER = re.compile(r"eyJ[\w-]*+[.!?]*+")  # of a web token, which everybody's begins with
+_HEADER = re.compile(r"eyJ[\w-]*+[.!?]*+")  # the header of a web token, which is nearly always the same
 _KINDS = {"password": "password", "key": "API key", "token": "bearer token", "sendgrid": "SendGrid key"}
 _SIGNS = str.maketrans("0134578@$!", "oieastbasi")
 _WORDY = re.compile(
@@ -54,9 +54,9 @@ _WORDY = re.compile(
 _CHANGE = re.compile(
     r"(?<=[a-z])[^a-z]|(?<=[A-Z])[^A-Za-z]|(?<=[A-Z])[a-z]|(?<=[0-9])[^0-9]|(?<=[^A-Za-z0-9])[A-Za-z0-9]"
 )
-_CHANGES = 4  # from one kind of character to another, in what was drawn by lot
-_FEWEST = 8  # different characters, in what is no mere filler
-_SHORTEST = 40  # characters of a private key that is not only named
+_CHANGES = 4  # the fewest switches between kinds of characters in a random value
+_FEWEST = 8  # the fewest different characters in a value that is not filler
+_SHORTEST = 40  # the fewest characters of a private key that is not only mentioned
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Key:
 
 
 def keys(text: str) -> Iterator[Key]:
-    """Yield the keys of a text; what stands between the start and the end of one is never to be shown."""
+    """Yield the keys of a text. The text between the start and the end of a key must never be shown."""
     end = 0
     for key in sorted([*_prefixed(text), *_announced(text)], key=lambda key: key.start):
         if key.start >= end:
@@ -80,7 +80,7 @@ def keys(text: str) -> Iterator[Key]:
 
 
 def _announced(text: str) -> Iterator[Key]:
-    """Yield what a word before it says to be a key, and what looks like one."""
+    """Yield the values that a label announces as a key."""
     for found in _LABELLED.finditer(text):
         group = found.lastgroup or ""
         key, start = found[group].rstrip(".!?"), found.start(group)
@@ -88,17 +88,17 @@ def _announced(text: str) -> Iterator[Key]:
 
 
 def _is_drawn(found: re.Match[str]) -> bool:
-    """Whether what a word announces is so mixed that no person would have written it."""
+    """Whether a labelled value looks random, so that no person would have written it."""
     key = found[found.lastgroup or ""]
     if found.lastgroup == "token" and _HEADER.fullmatch(key):
         return False
-    changes = len(_CHANGE.findall(re.sub(r"[-_/]", "", key)))  # the words of a name have these between them
+    changes = len(_CHANGE.findall(re.sub(r"[-_/]", "", key)))  # these separate the words of a name
     wordy = _WORDY.search(key.lower()) or _WORDY.search(key.lower().translate(_SIGNS)) or _FILLER.search(key)
     return not wordy and len(set(key)) >= _FEWEST and any(map(str.isdigit, key)) and changes >= _CHANGES
 
 
 def _prefixed(text: str) -> Iterator[Key]:
-    """Yield the keys that are known by how they begin."""
+    """Yield the keys that are known by their prefix."""
     for kind, secret in find_secrets(text):
         start = secret.start()
         match = _EXTENTS.get(kind, _TOKEN).match(text, start)
@@ -107,8 +107,8 @@ def _prefixed(text: str) -> Iterator[Key]:
 
 
 def excerpt(text: str) -> str:
-    """Return a text between quotes as a message may show it: short, on one line, visible, without keys."""
-    # Keys go first: what is left of one after a cut is not recognised any more.
+    """Return a text quoted for a message: short, on one line, printable, without keys."""
+    # Keys first: the rest of a truncated key would not be recognised.
     shown = display(_LABELLED.sub(_redacted, text[: 4 * _LONGEST])).strip()
     return f"'{shown}'" if len(shown) <= _LONGEST - 2 else f"'{shown[: _LONGEST - 3]}…'"
 

@@ -1,11 +1,11 @@
-"""Lint: every rule over a prompt, a request or a conversation, but for what was excused with a reason.
+"""Lint: run every rule over a prompt, a request or a conversation, and apply the exceptions.
 
-An exception is made in the text itself, by a comment on the line or on the one before it,
+An exception is a comment in the text itself, on the line or on the one before it,
 
     <!-- deepprompt: allow DP101 the example shows what a log line looks like -->
 
-or in the configuration, by an `Exemption`. Both need a reason, and both are reported. A comment excuses nothing that a
-stranger could want to hide: which rules those are, each rule says.
+or an `Exemption` in the configuration. Both need a reason, and both are reported. A comment cannot excuse what an
+attacker might want to hide; each rule says whether it allows comments.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _CODE = re.compile(r"DP\d{0,3}")
 
 @dataclass(frozen=True, slots=True)
 class Exemption:
-    """An exception that the configuration makes: a rule, where, and why."""
+    """An exception in the configuration: the rule, where it applies, and why."""
 
     code: str
     reason: str
     subject: str = "*"
-    """The targets, or files in them, that it holds for, with `*` for anything."""
+    """The targets, or files in them, that it applies to; `*` matches anything."""
     text: str = ""
-    """What the finding's message must contain, "" for anything."""
+    """A text that the finding's message must contain; "" for any message."""
 
     def covers(self, finding: Finding) -> bool:
-        """Whether a finding is excused by it."""
+        """Whether it excuses a finding."""
         where = any(fnmatchcase(name, self.subject) for name in (finding.subject, finding.place))
         return where and finding.code == self.code and self.text in finding.message
 
@@ -68,10 +68,10 @@ def lint(
     exemptions: Iterable[Exemption] = (),
     comments: bool = True,
 ) -> list[Finding]:
-    """Return what is wrong with a prompt, in the order of its places; what is excused carries its reason.
+    """Return the findings of a prompt in the order of their places; an excused one carries its reason.
 
     `value` is whatever `read_request` takes, such as a text, a `Prompt` or the body of a request, or a `Subject`.
-    `select` and `ignore` are codes or the start of some, such as `DP1`; the longer one that fits decides.
+    `select` and `ignore` are codes or the start of codes, such as `DP1`; the longest match decides.
     """
     for code in (*select, *ignore):
         known_code(code)
@@ -86,7 +86,7 @@ def lint(
 
 
 def known_code(code: str) -> str:
-    """Return a code, or the start of some, that rules have."""
+    """Return a code, or the start of one; raise if no rule has it."""
     if not _CODE.fullmatch(code) or not any(known.startswith(code) for known in RULES):
         raise SourceError(f"no rule {code!r}; 'deepprompt lint --rules' lists them")
     return code
@@ -99,7 +99,7 @@ def _wanted(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
 
 
 def _allowed(subject: Subject) -> dict[tuple[str, str, int], str]:
-    """Return the reasons of the comments in a subject's texts, by code, place and line."""
+    """Return the reasons of the comments in a subject, by code, place and line."""
     allowed: dict[tuple[str, str, int], str] = {}
     for segment in subject.segments:
         for match in _COMMENT.finditer(segment.text) if "deepprompt: allow" in segment.text else ():
@@ -118,7 +118,7 @@ def _excused(finding: Finding, allowed: dict[tuple[str, str, int], str], exempti
 
 
 def lint_all(subjects: Sequence[Subject], settings: Settings, model: str = "") -> list[Finding]:
-    """Return what is wrong with any of the subjects, for this model whatever they name."""
+    """Return the findings of all subjects. `model` overrides the model that a request names."""
     found = []
     for subject in subjects:
         found += lint(
@@ -133,7 +133,7 @@ def lint_all(subjects: Sequence[Subject], settings: Settings, model: str = "") -
 
 
 def unknown_models(subjects: Sequence[Subject], settings: Settings, model: str) -> list[str]:
-    """Return what to say of models that the facts do not know: their requests are held to less."""
+    """Return a warning for each model that the facts do not know: fewer rules apply to its requests."""
     from deepprompt.providers.rules import unknown_model
 
     rules = [limits_of(subject, settings, model).rules for subject in subjects]
@@ -142,7 +142,7 @@ def unknown_models(subjects: Sequence[Subject], settings: Settings, model: str) 
 
 
 def limits_of(subject: Subject, settings: Settings, wanted: str = "") -> Limits:
-    """Return what a subject is held against: the rules of the provider that it is for, where that is known.
+    """Return the limits for a subject: the rules of its provider, if that is known.
 
     `wanted` is a model that counts whatever a request names.
     """

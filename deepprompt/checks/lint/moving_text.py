@@ -14,7 +14,7 @@ from typing import NamedTuple
 from deepprompt.checks.lint.slow_text import SENTENCE, SHOWN, SlowText, without_comments
 
 _CASELESS, _LINES = re.IGNORECASE, re.IGNORECASE | re.MULTILINE
-_NEAR = 160  # characters around a place that may say what it is
+_NEAR = 160  # the characters around a value that may say what it is
 
 _MONTH = (
     "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
@@ -37,7 +37,7 @@ _MOMENT = (
     rf"(?:(?:{_DAY}[^\d\n]{{0,12}}{_DATE}|{_DAY}|{_DATE})(?:[T, ]{{1,3}}(?:at )?{_TIME})?|{_TIME}"
     rf"|{_MONTH} \d{{4}}|1[6-9]\d{{8}}(?:\d{{3}})?\b|20\d\d\b)"
 )
-# Between what announces a time and the time: signs, and words that say nothing else.
+# Between a label and its time: punctuation and filler words.
 _LINK = (
     r"(?>(?:\((?!\d)[^()\n]{0,40}\)|[ \t*_`\"'’:：=|>(\[,，]|(?:is|and|time|date|day|now|today|utc|gmt|local|in|the|iso"
     r"|unix|epoch|der|den|le|el|est|es|è|é|on|at|it)(?!\w)|[是は은는に]){1,16})"
@@ -56,8 +56,8 @@ _NOW = (
 _LABEL_END = r"[*`\"']{0,3}[ \t]?(?:[:=>：]|is\b)[ \t*`\"']{0,6}"
 _LINE_START = r"^[ \t>*<`-]{0,8}"
 _CLOCK = re.compile(rf"(?:{_NOW}){_LINK}(?P<value>{_MOMENT})", _LINES)
-# Without a word that says so, it is the present day only at the start of a sentence, and said in full.
-_DAY_TOLD = re.compile(
+# Without such a label, a date is today only at the start of a sentence, and written in full.
+_DAY_STATED = re.compile(
     rf"(?:^[ \t>*-]{{0,8}}|(?<=[.!?] ))(?:It is|It['’]s) (?:{_DAY},? )?"
     rf"(?P<value>{_DATE}(?:[T, ]{{1,3}}(?:at )?{_TIME})?)",
     re.MULTILINE,
@@ -78,7 +78,7 @@ _DATE_ALONE = re.compile(
     r"(?=[ \t*`\"']{0,6}(?:$|<))",
     _LINES,
 )
-# A document has its date among other such lines, and keeps it.
+# A document's header has its date among other such lines, and the date does not change.
 _DOCUMENT = re.compile(
     rf"{_LINE_START}(?:author|by|version|status|title|subject|from|to|updated|last[ _]updated|created|deciders?|tags?"
     rf"|owner|category|name|event|location|venue|amount|total|vendor|invoice){_LABEL_END}",
@@ -99,7 +99,7 @@ _RANDOM = re.compile(
     rf"(?<![\w./=@:#&-])(?P<value>{_UUID}|01[0-9A-HJKMNP-TV-Z]{{24}}|(?=\d{{0,40}}[a-f])(?=[a-f]{{0,40}}\d)[0-9a-f]{{24,}}+"
     r"|(?:req|sess|session|msg|run|thread|conv|chatcmpl|resp|call|toolu)[_-](?=[A-Za-z]{0,40}\d)[A-Za-z0-9]{14,64}+)(?![\w-])"
 )
-# What such a value may be of and still be the same tomorrow.
+# Words that say that such a value is constant.
 _STATIC = re.compile(
     r"\b(?:sha-?\d{0,3}|md5|digest|checksum|hash|integrity|etag|commit|revision|rev|ref|tenant|subscription|client|app"
     r"|application|project|org|organi[sz]ation|account|namespace|[ug]uid|clsid|schema|role|definition|template|policy|image"
@@ -138,7 +138,7 @@ _TEMP = re.compile(
     rf"|(?:/private)?/var/folders/[\w+]{{2}}/[\w+]{{6,60}}|[A-Za-z]:{_BACK}Users{_BACK}{_NAME}{_BACK}AppData{_BACK}Local"
     rf"{_BACK}Temp\b){_REST})"
 )
-# Nobody's names: those of examples, of containers, and of machines that build.
+# User names of examples, containers and build machines.
 _NOBODY = re.compile(
     r"you|me|someone|somebody|foo|bar|alice|bob|carol|john|jane|johndoe|janedoe|john\.doe|jdoe|example|test|tester|dev"
     r"|developer|runner|runneradmin|ubuntu|debian|node|app|vscode|codespace|coder|jovyan|git|deploy|deployer|docker|container"
@@ -156,7 +156,7 @@ _FOLDER = re.compile(
     rf"(?: \([^()\n]{{0,40}}\))?{_LABEL_END}(?P<value>(?:/|[A-Za-z]:{_BACK})[^\s\"'`<>|,;)]{{0,300}}[^\s\"'`<>|,;).:])",
     _CASELESS,
 )
-# The working folder of every container of its kind.
+# The usual working folders of containers.
 _FIXED = (
     "/tmp", "/app", "/workspace", "/workspaces", "/repo", "/src", "/code", "/work", "/project", "/usr/src/app",
     "/github/workspace", "/testbed", "/mnt/data",
@@ -221,7 +221,7 @@ _GIT_LINE = re.compile(rf"{_LINE_START}(?P<value>branch{_LABEL_END}\w[\w./+-]{{0
 
 
 class Movement(NamedTuple):
-    """A piece of a slow text that moves: the rule that it breaks, what it is, and where it stands."""
+    """A piece of a slow text that changes: the rule it breaks, what it is, and its position."""
 
     code: str
     what: str
@@ -230,12 +230,12 @@ class Movement(NamedTuple):
 
 
 def movements(slow: SlowText) -> list[Movement]:
-    """Return what moves in a text, in order; of what two rules find in one place, the more telling one has it."""
+    """Return the pieces that change in a text, in order. Where two rules match, the more specific one wins."""
     found: list[Movement] = []
     taken = bytearray(len(slow.text))
-    heard = {text: without_comments(text) for text in (slow.told, slow.prose)}
+    heard = {text: without_comments(text) for text in (slow.stated, slow.prose)}
     for code, what, pattern, only_prose, holds in _LOOKS:
-        text = slow.prose if only_prose else slow.told
+        text = slow.prose if only_prose else slow.stated
         for match in pattern.finditer(text):
             start, end = match.span("value")
             if taken.find(1, start, end) < 0 and holds(match, heard[text]):
@@ -245,7 +245,7 @@ def movements(slow: SlowText) -> list[Movement]:
 
 
 def said_before(place: int, text: str) -> str:
-    """Return what stands before a place in its sentence."""
+    """Return the text before a position in its sentence."""
     before = text[max(0, place - _NEAR) : place]
     return before[max((end.end() for end in SENTENCE.finditer(before)), default=0) :]
 
@@ -259,7 +259,7 @@ def _line_around(match: re.Match[str], text: str) -> str:
     return before + " " + text[match.end() : match.end() + _NEAR].partition("\n")[0]
 
 
-def _is_told(match: re.Match[str], text: str) -> bool:
+def _is_stated(match: re.Match[str], text: str) -> bool:
     """Whether nothing before a value says that it is an example."""
     return SHOWN.search(_before(match, text)) is None
 
@@ -268,24 +268,25 @@ def _is_clock(match: re.Match[str], text: str) -> bool:
     value, label = match["value"], text[match.start() : match.start("value")].lower()
     if re.fullmatch(r"20\d\d", value) and not ("year" in label or "month" in label):
         return False
-    return SHOWN.search(label) is None and _is_told(match, text)
+    return SHOWN.search(label) is None and _is_stated(match, text)
 
 
 def _is_stamp(match: re.Match[str], text: str) -> bool:
-    # A whole minute that nothing announces was written by a person.
+    # A person wrote a time without a label and without seconds.
     shown = re.search(r"\d:?\d\d:?00(?![:\d])", match["value"][:24]) or text[: match.start()].endswith(":\n")
-    return not shown and not _PAST.search(_before(match, text)) and _is_told(match, text)
+    return not shown and not _PAST.search(_before(match, text)) and _is_stated(match, text)
 
 
 def _is_dated(match: re.Match[str], text: str) -> bool:
-    """Whether a bare date is no document's."""
+    """Whether a bare date is *not* part of a document's header."""
     near = max(0, match.start() - _NEAR), match.end() + _NEAR
-    return _DOCUMENT.search(text, *near) is None and _is_told(match, text)
+    return _DOCUMENT.search(text, *near) is None and _is_stated(match, text)
 
 
 def _is_fact(match: re.Match[str], text: str) -> bool:
-    """Whether a bare label stands in a list of the facts of a machine."""
-    return _FACTS.search(text, max(0, match.start() - _NEAR), match.end() + _NEAR) is not None and _is_told(match, text)
+    """Whether a bare label stands in a list of facts about a machine."""
+    listed = _FACTS.search(text, max(0, match.start() - _NEAR), match.end() + _NEAR)
+    return listed is not None and _is_stated(match, text)
 
 
 def _is_sample(value: str) -> bool:
@@ -295,13 +296,13 @@ def _is_sample(value: str) -> bool:
 
 def _is_random(match: re.Match[str], text: str) -> bool:
     static = _STATIC.search(_line_around(match, text)) or _STATIC.search(_before(match, text)[-_NEAR // 2 :])
-    return not static and not _is_sample(match["value"]) and _is_told(match, text)
+    return not static and not _is_sample(match["value"]) and _is_stated(match, text)
 
 
 def _is_id(match: re.Match[str], text: str) -> bool:
     value = match["value"].rstrip(".-_")
     digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
-    if _NO_ID.match(value) or not _is_told(match, text) or any(sample in value.lower() for sample in _SAMPLES):
+    if _NO_ID.match(value) or not _is_stated(match, text) or any(sample in value.lower() for sample in _SAMPLES):
         return False
     if match["id"]:
         return digits >= 5 if not letters else digits >= 2 and len(value) >= 6
@@ -311,18 +312,18 @@ def _is_id(match: re.Match[str], text: str) -> bool:
 
 
 def _is_number(match: re.Match[str], text: str) -> bool:
-    return match["value"] not in ("0", "1", "123", "1234") and _is_told(match, text)
+    return match["value"] not in ("0", "1", "123", "1234") and _is_stated(match, text)
 
 
 def _is_somebody(match: re.Match[str], text: str) -> bool:
     if _NOBODY.fullmatch(match["name"].lower().rstrip(".")):
         return False
     routed = match["value"].startswith("/home/") and _ROUTE.search(_line_around(match, text))
-    return not routed and _is_told(match, text)
+    return not routed and _is_stated(match, text)
 
 
 def _is_temporary(match: re.Match[str], text: str) -> bool:
-    return (match["name"] is None or _is_somebody(match, text)) and _is_told(match, text)
+    return (match["name"] is None or _is_somebody(match, text)) and _is_stated(match, text)
 
 
 def _is_folder(match: re.Match[str], text: str) -> bool:
@@ -330,20 +331,20 @@ def _is_folder(match: re.Match[str], text: str) -> bool:
     parts = re.split(r"[\\/]+", path)
     anybody = len(parts) > 2 and parts[1] in ("home", "Users") and _NOBODY.fullmatch(parts[2].lower())
     fixed = not path or path in _FIXED or anybody or _NOWHERE.match(path)
-    return not fixed and _is_told(match, text)
+    return not fixed and _is_stated(match, text)
 
 
 def _is_left(match: re.Match[str], text: str) -> bool:
-    return _CONDITION.search(_before(match, text)) is None and _is_told(match, text)
+    return _CONDITION.search(_before(match, text)) is None and _is_stated(match, text)
 
 
 def _is_host(match: re.Match[str], text: str) -> bool:
     host = (match["host"] or "").lower()
-    return not host.startswith(("localhost", "example", "your", "string")) and _is_told(match, text)
+    return not host.startswith(("localhost", "example", "your", "string")) and _is_stated(match, text)
 
 
 _Holds = Callable[[re.Match[str], str], bool]
-# Each pattern with what it finds, whether in prose only, and what more must hold; the more telling ones first.
+# The code, what it is, its pattern, whether it counts in prose only, and a further test; the more specific ones first.
 _LOOKS: tuple[tuple[str, str, re.Pattern[str], bool, _Holds], ...] = (
     ("DP108", "the working folder", _FOLDER, False, _is_folder),
     ("DP105", "a temporary path", _TEMP, False, _is_temporary),
@@ -351,20 +352,20 @@ _LOOKS: tuple[tuple[str, str, re.Pattern[str], bool, _Holds], ...] = (
     ("DP104", "a path below a home folder", _ROOT, False, _is_somebody),
     ("DP103", "the id of a session, a request or a run", _ID, False, _is_id),
     ("DP103", "the id of a session, a request or a run", _ID_LINE, False, _is_number),
-    ("DP107", "an object's address", _ADDRESS, False, _is_told),
-    ("DP106", "a process id", _PROCESS, False, _is_told),
+    ("DP107", "an object's address", _ADDRESS, False, _is_stated),
+    ("DP106", "a process id", _PROCESS, False, _is_stated),
     ("DP101", "a time", _CLOCK, False, _is_clock),
-    ("DP101", "a time", _AS_OF, False, _is_told),
+    ("DP101", "a time", _AS_OF, False, _is_stated),
     ("DP101", "a time", _DATE_LINE, False, _is_fact),
     ("DP101", "a time", _DATE_ALONE, True, _is_dated),
-    ("DP101", "a time", _DAY_TOLD, False, _is_told),
-    ("DP101", "a time", _MADE, True, _is_told),
+    ("DP101", "a time", _DAY_STATED, False, _is_stated),
+    ("DP101", "a time", _MADE, True, _is_stated),
     ("DP101", "a time", _STAMP, True, _is_stamp),
-    ("DP112", "what is checked out", _GIT, False, _is_told),
-    ("DP112", "what is checked out", _GIT_STATUS, True, _is_told),
+    ("DP112", "what is checked out", _GIT, False, _is_stated),
+    ("DP112", "what is checked out", _GIT_STATUS, True, _is_stated),
     ("DP112", "what is checked out", _GIT_LINE, False, _is_fact),
-    ("DP109", "a count of turns", _COUNTER, False, _is_told),
-    ("DP109", "a count of turns", _TURN_LINE, False, _is_told),
+    ("DP109", "a count of turns", _COUNTER, False, _is_stated),
+    ("DP109", "a count of turns", _TURN_LINE, False, _is_stated),
     ("DP110", "what is used or left", _BUDGET, False, _is_left),
     ("DP111", "a machine's name or state", _MACHINE, False, _is_host),
     ("DP102", "a random id", _RANDOM, True, _is_random),

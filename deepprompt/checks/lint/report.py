@@ -15,7 +15,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def describe(found: Sequence[Finding], subjects: Sequence[Subject]) -> Iterator[str]:
-    """Yield findings in lines, the files' ones as editors take them, and a sum at the end."""
+    """Yield a line for each finding, those in files as editors take them, and a summary."""
     files = {segment.place for subject in subjects if subject.is_file for segment in subject.segments}
     for (code, message), same in groupby(found, key=lambda finding: (finding.code, finding.message)):
         for finding in same:
@@ -40,7 +40,7 @@ def _where(finding: Finding, files: set[str]) -> str:
 
 
 def as_json(found: Sequence[Finding], subjects: Sequence[Subject]) -> dict[str, object]:
-    """Return findings as JSON has them."""
+    """Return findings for JSON."""
     rows = [{**asdict(finding), "rule": RULES[finding.code].name} for finding in found]
     open_ones = sum(not finding.excused for finding in found)
     return {"findings": rows, "open": open_ones, "allowed": len(found) - open_ones, "targets": len(subjects)}
@@ -92,7 +92,7 @@ def _result(finding: Finding, rule: Rule, number: int, location: dict[str, objec
         "level": _level(rule),
         "message": {"text": f"{finding.message}. {rule.advice}"},
         "locations": [location],
-        # The line is left out: what moves down because of an edit above it is no new finding.
+        # Without the line: an edit above a finding does not make it a new one.
         "partialFingerprints": {
             "deepprompt/v1": sha256_hex("\0".join((finding.code, finding.subject, finding.place, finding.message)))
         },

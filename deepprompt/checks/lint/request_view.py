@@ -1,7 +1,7 @@
-"""A request as the rules look at it: its marks with what carries them, and whose rules hold. No rules live here.
+"""A request as the rules of DP6 see it: its marks with the blocks that carry them, and the provider's rules.
 
-`read_request` keeps one mark a block and nothing of who carries it; what is allowed depends on just that, so marks are
-found here in the body itself. Only places where a request may have blocks are looked at: a tool's own data is not.
+Segments keep one mark for each block, and not what carries it. Whether a mark is allowed depends on that, so this
+module finds marks in the body itself. It looks only where a request may have blocks, never into a tool's own data.
 """
 
 from __future__ import annotations
@@ -34,45 +34,45 @@ class CarriedMark:
     field: str
     """`cache_control`, `prompt_cache_breakpoint` or `cachePoint`."""
     place: str
-    """Of the block before its end, as segments name it, but for a tool's name."""
+    """The place of the block that it ends, as segments name it, without a tool's name."""
     kind: str
-    """What carries it, in the words of the facts: `tools`, `system`, `text`, `tool_result`, `thinking` and so on."""
+    """The kind of block that carries it, in the words of the facts: `tools`, `system`, `text`, `tool_result`..."""
     role: str
     value: object
     block: Mapping[str, Any] | None
-    """What carries it, None where nothing does."""
+    """The block that carries it; None if nothing does."""
     on: str = "block"
     """`block`; `message`, beside its content; `inside`, in a block; `instructions`."""
 
     @property
     def lifetime(self) -> str:
-        """For how long it is, "" for the default."""
+        """Its lifetime; "" for the default."""
         return time_of(self.value)
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """One request: its body, its marks, and what is known of who gets it."""
+class RequestView:
+    """One request: its body, its marks, and what is known of its provider."""
 
     subject: Subject
     body: Mapping[str, Any]
     segments: tuple[Segment, ...]
-    """Settings aside."""
+    """Its segments, without the settings."""
     marks: tuple[CarriedMark, ...]
     looks_like: str
-    """Whose request it is by its shape, "" where that is unclear."""
+    """The provider that the body is written for; "" if that is unclear."""
     rules: Rules | None
 
     @property
     def provider(self) -> str:
-        """Who gets it at last, "" where nobody knows."""
+        """The provider that finally gets it; "" if unknown."""
         if self.rules is not None:
             return self.rules.provider
         return "" if self.is_litellm else self.looks_like
 
     @property
     def is_litellm(self) -> bool:
-        """Whether LiteLLM stands between."""
+        """Whether it goes through LiteLLM."""
         return self.looks_like == "litellm"
 
     @property
@@ -83,37 +83,38 @@ class Sent:
 
     @property
     def automatic(self) -> object:
-        """Anthropic's choice of the last block, None where it is not asked for."""
+        """The request's own cache_control, which marks the last block (Anthropic); None without one."""
         return self.body.get(ANTHROPICS)
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """OpenAI's options of the cache."""
+        """OpenAI's cache options; {} if the request has none."""
         options = self.body.get("prompt_cache_options")
         return options if isinstance(options, Mapping) else {}
 
     @property
     def newest(self) -> int:
-        """Where what nobody answered yet begins."""
+        """Index of the first segment after the last assistant message."""
         said = [number for number, segment in enumerate(self.segments) if segment.role == "assistant"]
         return said[-1] + 1 if said else 0
 
     def tokens(self, end: int | None = None) -> int:
-        """Return how many tokens the segments up to one have, by estimate."""
+        """Return the estimated tokens of the segments before `end`, or of all."""
         return sum(estimate_tokens(segment.text) for segment in self.segments[:end])
 
     def found(self, code: str, place: str, message: str) -> Finding:
-        """Return a finding; a tool is named as its segment is."""
+        """Return a finding. The place of a tool gets the tool's name."""
         named = (s.place for s in self.segments if s.tool and s.owner == place)
         return Finding(code, message, self.subject.name, next(named, place))
 
 
-def read_sent(subject: Subject, limits: Limits) -> Sent | None:
-    """Return a subject as a request, None where it is none."""
+def view_request(subject: Subject, limits: Limits) -> RequestView | None:
+    """Return a subject as a request; None if it is not one."""
     if subject.body is None:
         return None
     segments = tuple(segment for segment in subject.segments if segment.kind != "setting")
-    return Sent(subject, subject.body, segments, tuple(_marks(subject.body)), provider_of(subject.body), limits.rules)
+    marks = tuple(_marks(subject.body))
+    return RequestView(subject, subject.body, segments, marks, provider_of(subject.body), limits.rules)
 
 
 def _marks(body: Mapping[str, Any]) -> Iterator[CarriedMark]:
@@ -149,14 +150,14 @@ def _of_message(message: Mapping[str, Any], place: str) -> Iterator[CarriedMark]
         for inner in _inside(block):
             yield from _on(inner, named, "tool_result", role, "inside")
     yield from _points(message.get("content"), content, role)
-    for _, block in _blocks(message.get("output"), place):  # of an item of Responses
+    for _, block in _blocks(message.get("output"), place):  # an item of the Responses API
         yield from _on(block, place, "tool_result", "user")
     beside = "tool_result" if kind_of(message) == "tool_result" else kind
     yield from _on(message, place, beside, role, "message")
 
 
 def _inside(block: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield what a tool's result is made of."""
+    """Yield the blocks inside a tool's result."""
     result = block.get("toolResult", block)
     if isinstance(result, Mapping) and kind_of(block) == "tool_result":
         yield from (inner for inner in items(result.get("content")) if isinstance(inner, Mapping))
@@ -174,14 +175,14 @@ def _blocks(value: object, place: str) -> Iterator[tuple[str, Mapping[str, Any]]
 
 
 def _on(block: Mapping[str, Any], place: str, kind: str, role: str, on: str = "block") -> Iterator[CarriedMark]:
-    """Yield the marks that a block has as fields. SDKs write every field there could be: null is no mark."""
+    """Yield the marks that a block has as fields. SDKs write every possible field, so null is not a mark."""
     for field in _FIELDS if on in ("message", "inside") else _FIELDS[:2]:
         if block.get(field) is not None:
             yield CarriedMark(field, place, kind, role, block[field], block, on)
 
 
 def _points(value: object, place: str, role: str, kind: str = "") -> Iterator[CarriedMark]:
-    """Yield the marks that are elements of their own, each on what stands before it."""
+    """Yield the marks that are elements of their own; each belongs to the block before it."""
     before: Mapping[str, Any] | None = None
     where = place
     for number, block in enumerate(items(value)):

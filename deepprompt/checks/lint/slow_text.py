@@ -1,8 +1,8 @@
-"""Which text of a subject is slow, and what of it its author tells: not what is only shown, as code and examples are.
+"""The slow text of a subject, which should not change, and the forms of it without code, examples and keys.
 
-A comment that makes an exception is part of the text, but nothing that it says excuses what stands around it. Every
-form of a text has its characters in the same places, with blanks for what is left out, so that what is found in one is
-found in all. Time is in proportion to the text.
+A comment that makes an exception is part of the text, but does not excuse the text around it. Every form of a text has
+its characters in the same positions, with blanks for what is left out, so a position in one is valid in all. Time is in
+proportion to the text.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ SHOWN = re.compile(
     r"|(?:answer|reply|respond|return|output|print|emit)\b[^\n.:]{0,40}: ?`?[\[{])|例|예[:시]",
     re.IGNORECASE,
 )
-"""What says of what follows it in its sentence that it is an example."""
+"""The words that announce an example in the rest of their sentence."""
 
-# Where a sentence ends: at a blank line, at its last sign, and at the end of a line, unless the line was only broken:
-# then it is long, and the next one begins neither with a capital letter nor as an item or with a label of its own.
+# A sentence ends at a blank line, at its final mark, and at the end of a line, unless the line is only wrapped: then it
+# is long, and the next line begins neither with a capital letter nor as a list item or with a label of its own.
 _BROKEN = r"(?<=[^\n]{40})\n[ \t>]{0,12}+(?=[a-z0-9`'\"(])(?!\d{1,3}[.)] |[\w -]{1,30}+[:=])"
 SENTENCE = re.compile(
     r"\n[ \t]{0,40}\n|(?<!\.\w)[.!?:][\"')`*]{0,3}(?:[ \t]{0,9}\n|(?<!:) {1,2}(?=[A-Z<'\"`]))" rf"|(?!{_BROKEN})\n"
 )
-"""What a sentence ends with."""
+"""The end of a sentence."""
 
 _ANNOUNCES = re.compile(
     rf"(?:{SHOWN.pattern}|\b(?:answer|reply|respond|return|output|print|emit)\b[^\n.:]{{0,60}}json\b)", re.IGNORECASE
@@ -62,15 +62,15 @@ REAL_BOUNDARY = re.compile(rf"(?:^|(?<=\n)){re.escape(BOUNDARY_LINE)}(?= ?\n|$)"
 
 @dataclass(frozen=True, slots=True)
 class SlowText:
-    """The text of a segment that should not change, in the same places: what its author told, and that without code."""
+    """The text of a segment that should not change, in three forms with the same positions."""
 
     segment: Segment
     text: str
-    """As it was sent, up to the boundary."""
-    told: str
-    """Without keys, examples, lists and code that are announced as such, and code that has a language or a label."""
+    """The text up to the boundary, without keys."""
+    stated: str
+    """The text without announced examples, lists and code, and without code that has a language or a label."""
     prose: str
-    """Without any code, indented block or front matter either."""
+    """The stated text without any code, indented block or front matter."""
 
 
 def slow_texts(subject: Subject) -> Iterator[SlowText]:
@@ -87,18 +87,18 @@ def slow_texts(subject: Subject) -> Iterator[SlowText]:
         heard = _blank(heard, shown)
         more = [*_announced(heard), *(f.span() for f in _INLINE.finditer(heard) if _OWN_LABEL.search(f[2]))]
         more += [found.span() for block in _fenced(heard) for found in _LOG.finditer(heard, *block)]
-        told, heard = _blank(text, shown + more), _blank(heard, more)
+        stated, heard = _blank(text, shown + more), _blank(heard, more)
         code = _code(heard)
         heard = _blank(heard, code)
         code += [found.span() for pattern in (_INLINE, _INDENTED) for found in pattern.finditer(heard)]
-        prose = _blank(told, code)
-        yield SlowText(segment, text, told, prose)
+        prose = _blank(stated, code)
+        yield SlowText(segment, text, stated, prose)
         if boundary:
             return
 
 
 def plain(segment: Segment) -> str:
-    r"""Return a segment's text as a model reads it, character under character: of JSON the `\n` are line ends."""
+    r"""Return a segment's text as a model reads it, with the same positions: a `\n` in JSON becomes a line end."""
     text = segment.text.replace("\r\n", " \n")
     if segment.kind not in ("tool", "tool_use") or "\\" not in text:
         return text
@@ -126,12 +126,12 @@ def _code(text: str) -> list[tuple[int, int]]:
 
 
 def _fenced(text: str, *, languages: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield where blocks of code are; with `languages` only those that name theirs.
+    """Yield where the fenced blocks of code are; with `languages` only those that name a language.
 
     One that is never closed ends with its paragraph: else a forgotten fence would hide the rest of a prompt.
     """
     start, opened, named = 0, "", False
-    within: list[tuple[int, bool]] = []  # what may have opened a block, if the one that is open never ends
+    within: list[tuple[int, bool]] = []  # fences that may open a block if the open one never ends
     place = 0
     for line in text.split("\n"):
         fence = _FENCE.fullmatch(line) if "```" in line or "~~~" in line else None
@@ -186,7 +186,7 @@ def _announces(line: str) -> bool:
 
 
 def _goes_on(announcing: str, first: str, line: str) -> bool:
-    """Whether a line belongs to the block that another one begins below the line that announces it."""
+    """Whether a line belongs to the block that starts with `first` below the announcing line."""
     (outer, was), (least, item), (indent, now) = (
         (len(found["indent"].expandtabs(4)), found["item"] is not None)
         for found in (_LINE.match(text) for text in (announcing, first, line))
@@ -202,7 +202,7 @@ def _goes_on(announcing: str, first: str, line: str) -> bool:
 
 
 def _examples(text: str) -> Iterator[tuple[int, int]]:
-    """Yield what stands between the tags of examples."""
+    """Yield the text between the tags of examples."""
     start, depth = 0, 0
     for tag in _EXAMPLES.finditer(text):
         if not tag[1]:
@@ -214,7 +214,7 @@ def _examples(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _blank(text: str, spans: list[tuple[int, int]]) -> str:
-    """Return a text with blanks in some places, in which every other character keeps its own."""
+    """Return a text with blanks in some places; every other character keeps its position."""
     pieces, done = [], 0
     for start, end in sorted(spans):
         if end > done:

@@ -1,8 +1,7 @@
-"""What lint is given, as subjects: a text, a `Prompt`, what commands wrote of one, a request, or several in order.
+"""Make subjects for lint: from a text, a `Prompt`, the output of a command, a request, or several requests in order.
 
-A request is read into segments by `read_request`; its body stays beside them, for the rules that look at its fields.
-What stands behind the boundary of a system prompt says that it changes with the turn. Messages do not: they are
-appended, and nobody knows of one that it moves.
+`read_request` turns a request into segments; the body is kept for the rules that look at its fields. Text after the
+boundary of a system prompt is marked as changing. Messages are not: they are appended, and do not change.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from deepprompt.text.parse import parse_json_lines
 
 
 def subject_of(value: object, name: str, *, at: float | None = None, is_file: bool = False) -> Subject:
-    """Return what `read_request` takes as a subject: a text is a prompt, a list the messages of a request."""
+    """Return a subject for anything that `read_request` takes: a text is a prompt, a list is a request's messages."""
     return Subject(name, tuple(mark_changing(read_request(value))), body_of(value), at=at, is_file=is_file)
 
 
@@ -34,7 +33,7 @@ def subject_of_files(name: str, texts: Iterable[tuple[str, str]]) -> Subject:
 
 
 def subjects_of_requests(recorded: Iterable[object] | str, name: str) -> Subject:
-    """Return the newest of recorded requests as a subject, with those before it.
+    """Return the newest of several recorded requests as a subject, with the earlier ones.
 
     Each is a body, or `{"body": BODY, "at": TIME}`; as a text they are a JSON list or JSON Lines.
     """
@@ -43,7 +42,7 @@ def subjects_of_requests(recorded: Iterable[object] | str, name: str) -> Subject
         try:
             if not isinstance(item, Mapping):
                 raise MessageError(f"expected the body of a request, not {type(item).__name__}")
-            # Only beside a body is `at` a time; in one it would be somebody's field.
+            # `at` is a time only beside a body; inside a body it would be a field of the request.
             at = item.get("at") if isinstance(item.get("body"), Mapping) else None
             subjects.append(subject_of(item, name, at=None if at is None else seconds_of(at)))
         except MessageError as error:
@@ -54,7 +53,7 @@ def subjects_of_requests(recorded: Iterable[object] | str, name: str) -> Subject
 
 
 def body_of(value: object) -> Mapping[str, Any] | None:
-    """Return the request in a value as it is sent, None where there is none: in a text, a prompt, a saved session."""
+    """Return the body of the request in a value; None for a text, a prompt or a saved session."""
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return {"messages": value}
     while isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""A request among others: what it has in common with them, what of it is cached, and which it goes on from."""
+"""A request of a conversation: what it shares with others, what it leaves in a cache, and which one it continues."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from deepprompt.tokens import estimate_tokens
 if TYPE_CHECKING:
     from deepprompt.providers.rules import Rules
 
-# Among so many of the latest requests is the one looked for that a request goes on from.
+# A request may continue one of this many latest requests.
 _LATEST = 32
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One request: its settings, its segments, and a number for each beginning that it has."""
+    """One request: its settings, its segments, and a number for each of its prefixes."""
 
     number: int
-    """From 1."""
+    """Its number, from 1."""
     at: float | None
     settings: dict[str, str]
     segments: list[Segment]
-    """Settings aside."""
+    """Its segments, without the settings."""
     prefixes: list[int]
-    """At the end of each segment which prefix that is; the same number for the same beginning, settings aside."""
+    """The number of the prefix that ends with each segment; equal prefixes have equal numbers in any settings."""
     ends: list[int]
-    """How many tokens stand up to the end of each, by estimate."""
+    """The estimated tokens up to the end of each segment."""
 
     @cached_property
     def options(self) -> Mapping[str, Any]:
@@ -47,13 +47,13 @@ class Turn:
 
     @cached_property
     def first(self) -> int:
-        """Where the conversation begins."""
+        """Index of the first segment of a message."""
         spoken = (number for number, segment in enumerate(self.segments) if segment.role not in ("", "system"))
         return next(spoken, len(self.segments))
 
     @cached_property
     def newest(self) -> int:
-        """Where what nobody answered yet begins."""
+        """Index of the first segment after the last assistant message."""
         answers = [number for number, segment in enumerate(self.segments) if segment.role == "assistant"]
         return answers[-1] + 1 if answers else self.first
 
@@ -69,11 +69,11 @@ class Turn:
 
     @cached_property
     def said(self) -> list[tuple[str, str]]:
-        """What users and tools said in it."""
+        """The kind and text of each segment from users and tools."""
         return [(segment.kind, segment.text) for segment in self.segments if segment.role == "user"]
 
     def is_same_conversation(self, later: Turn) -> bool:
-        """Whether a later request goes on from this one, whatever was changed in it: it has answers, and its words."""
+        """Whether a later request continues this one, even if edited: it has responses and some of the same texts."""
         if later.newest == later.first or not self.said or not later.said:
             return False
         (kind, first), (later_kind, later_first) = self.said[0], later.said[0]
@@ -81,21 +81,21 @@ class Turn:
         return begins_alike or self.said[-1] in later.said
 
     def cached(self, rules: Rules | None) -> list[Segment]:
-        """Return the segments that it leaves in a cache: all of them, unless only marks count."""
+        """Return the segments that it leaves in a cache: all of them, unless only marks are cached."""
         at_marks = self.is_explicit if rules is not None and rules.caching == "implicit" else bool(self.marks)
         if rules is not None and rules.caching == "automatic":
             at_marks = False
         return self.segments[: self.marks[-1] + 1] if at_marks and self.marks else self.segments
 
     def ends_cached(self, start: int, rules: Rules | None) -> bool:
-        """Whether an entry ends in what nobody answered yet, all of them from a segment on."""
+        """Whether an entry ends after the last assistant message, and none of those before the segment `start`."""
         marks = [number for number in self.marks if number >= self.newest]
         implicit = rules is not None and rules.caching == "implicit" and not self.is_explicit
         return (implicit or bool(marks)) and not any(number < start for number in marks)
 
 
 def read_turns(subjects: Sequence[Subject]) -> list[Turn]:
-    """Return requests, oldest first, as turns."""
+    """Return requests as turns, oldest first."""
     prefixes = Prefixes(estimate_tokens)
     turns = []
     for number, subject in enumerate(subjects):
@@ -107,12 +107,12 @@ def read_turns(subjects: Sequence[Subject]) -> list[Turn]:
 
 
 def shared(one: Turn, other: Turn) -> int:
-    """Return how many segments two requests have in common from their start."""
+    """Return how many segments two requests share from their start."""
     pairs = zip(one.prefixes, other.prefixes, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one.prefixes), len(other.prefixes)))
 
 
 def goes_on_from(earlier: Sequence[Turn], turn: Turn) -> Turn | None:
-    """Return which of some earlier requests one goes on from: the one that it shares most with, the latest of them."""
+    """Return the earlier request that one continues: the one it shares most with, and of equal ones the latest."""
     near = earlier[-_LATEST:]
     return max(near, key=lambda one: (one.is_same_conversation(turn), shared(one, turn), one.number), default=None)
