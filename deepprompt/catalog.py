@@ -135,16 +135,17 @@ class Catalog:
 
     def _rows(self, family: str, version: str, name: str) -> list[Row]:
         path = f"{family}/{version}/{name}"
-        rows = []
+        rows, faults = [], []
         for number, columns in self.lines(family, version, name):
             if len(columns) not in (3, 4) or columns[1].upper() not in Pace.__members__:
                 paces = ", ".join(pace.name.lower() for pace in Pace)
-                raise AssetError(
-                    f"{self.label}: {path}:{number}: a row is PART PACE CONDITION [VARIABLE], with a pace of {paces}"
-                )
-            if columns[0] == BOUNDARY_PART:
-                raise AssetError(f"{self.label}: {path}:{number}: no part may be called {BOUNDARY_PART!r}")
-            rows.append(Row(columns[0], Pace[columns[1].upper()], columns[2], *columns[3:]))
+                faults.append(f"{path}:{number}: a row is PART PACE CONDITION [VARIABLE], with a pace of {paces}")
+            elif columns[0] == BOUNDARY_PART:
+                faults.append(f"{path}:{number}: no part may be called {BOUNDARY_PART!r}")
+            else:
+                rows.append(Row(columns[0], Pace[columns[1].upper()], columns[2], *columns[3:]))
+        if faults:
+            raise AssetError(f"{self.label}: {'; '.join(faults)}")
         return rows
 
     def lines(self, family: str, version: str, name: str) -> list[tuple[int, list[str]]]:

@@ -812,3 +812,13 @@ class TestFiles:
         """A row of a preset table may name the variable that its text goes to."""
         lay_out(tmp_path, {"f/1/other.table": columns})
         assert from_folder(tmp_path).table("f", "1", "other.table") == [row]
+
+    def test_every_fault_of_a_table_is_in_one_error(self, tmp_path: Path) -> None:
+        """Whoever writes a table reads at once all that is wrong with it."""
+        lay_out(tmp_path, {"f/1/other.table": "a release\nb release always\nboundary release always\nc slow always\n"})
+        with pytest.raises(AssetError) as caught:
+            from_folder(tmp_path).table("f", "1", "other.table")
+        path = "f/1/other.table"
+        assert str(caught.value) == (
+            f"{tmp_path}: {path}:1: {ROW_HINT}; {path}:3: no part may be called 'boundary'; {path}:4: {ROW_HINT}"
+        )

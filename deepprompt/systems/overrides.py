@@ -44,14 +44,15 @@ class Overrides:
         """Refuse an override of a part that is not there: it would change nothing, and nobody would know."""
         known = self.catalog.names(family, version)
         own_versions = self.own.versions(family) if family in self.own.families() else []
-        for own_version in own_versions:
-            for name in self.own.names(family, own_version):
-                if name not in known and self.version_of(family, version, name) == own_version:
-                    origin = self.own.origin(family, own_version, name)
-                    raise UnknownPartError(
-                        f"{origin} overrides nothing: {family}/{version} has no part {name!r}; "
-                        f"{did_you_mean(name, known)}"
-                    )
+        faults = [
+            f"{self.own.origin(family, own_version, name)} overrides nothing: {family}/{version} has no part {name!r}; "
+            f"{did_you_mean(name, known)}"
+            for own_version in own_versions
+            for name in self.own.names(family, own_version)
+            if name not in known and self.version_of(family, version, name) == own_version
+        ]
+        if faults:
+            raise UnknownPartError("; ".join(faults))
 
     def version_of(self, family: str, version: str, part: str) -> str | None:
         """Return the newest version up to the wanted one that overrides a part."""

@@ -245,6 +245,7 @@ class _Assembly:
             "claude_md": bool(config.claude_md_content),
             "output_style": bool(self.style),
         }
+        self.refuse_unknown_conditions()
         self.scrubbed: dict[str, str] = {}
         self.values = {
             **{name.name.upper(): getattr(config.vars, name.name) for name in fields(config.vars)},
@@ -260,14 +261,21 @@ class _Assembly:
     def holds(self, row: Row) -> bool:
         """Whether a row's condition holds: a fact or the name of a tool, `!` before it for the contrary."""
         condition = row.condition.removeprefix("!")
-        if condition.startswith("tool:"):
-            fact = condition.removeprefix("tool:") in self.toolset
-        elif condition in self.facts:
-            fact = self.facts[condition]
-        else:
-            known = ", ".join([*self.facts, "tool:NAME"])
-            raise AssetError(f"{self.family}/{self.version}: part {row.part!r} asks for {condition!r}; known: {known}")
+        tool = condition.removeprefix("tool:")
+        fact = tool in self.toolset if tool != condition else self.facts[condition]
         return fact != row.condition.startswith("!")
+
+    def refuse_unknown_conditions(self) -> None:
+        """Raise if a row has a condition that no fact answers, and name every such row."""
+        asked = [(row.part, row.condition.removeprefix("!")) for row in self.rows]
+        unknown = [
+            f"part {part!r} asks for {condition!r}"
+            for part, condition in asked
+            if condition not in self.facts and not condition.startswith("tool:")
+        ]
+        if unknown:
+            known = ", ".join([*self.facts, "tool:NAME"])
+            raise AssetError(f"{self.family}/{self.version}: {', '.join(unknown)}; known: {known}")
 
     def compose(self, environment_last: bool) -> Prompt:
         rows = [row for row in self.rows if self.holds(row)]

@@ -391,14 +391,17 @@ class TestRefused:
     def test_unknown_condition(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: CaptureBytes
     ) -> None:
-        """A condition in the table that nothing answers is an error that names the part and lists those known."""
+        """Conditions in the table that nothing answers are one error that names the parts and lists those known."""
         assets = lay_out(
             tmp_path / "assets",
-            {"claude_code/2.1.37/preset.table": "a release !moon\n", "claude_code/2.1.37/a.md": "A.\n"},
+            {"claude_code/2.1.37/preset.table": "a release !moon\nb release sun\n", "claude_code/2.1.37/a.md": "A.\n"},
         )
         monkeypatch.setattr("deepprompt.systems.preset.bundled", lambda: from_folder(assets))
         known = "always, sessions, memory, mcp, slash_commands, claude_md, output_style, tool:NAME"
-        assert failure(capsysbinary, *PRESET) == f"claude_code/2.1.37: part 'a' asks for 'moon'; known: {known}"
+        assert (
+            failure(capsysbinary, *PRESET)
+            == f"claude_code/2.1.37: part 'a' asks for 'moon', part 'b' asks for 'sun'; known: {known}"
+        )
 
     def test_configurations_are_equal_by_content(self) -> None:
         """A configuration is a value: made of a list or of a tuple it is the same, and can be hashed."""

@@ -173,6 +173,14 @@ def test_unknown_part(name: str, tmp_path: Path) -> None:
         compose(own(tmp_path, {f"{FOLDER}/{name}.md": "Mine.\n"}))
 
 
+def test_every_unknown_part_is_named(tmp_path: Path) -> None:
+    """All overrides of nothing are in one error."""
+    with pytest.raises(UnknownPartError) as caught:
+        compose(own(tmp_path, {f"{FOLDER}/globb.md": "Mine.\n", f"{FOLDER}/tools/Globb.md": "Mine.\n"}))
+    named = [f"{tmp_path}:{FOLDER}/{name}.md overrides nothing: " for name in ("globb", "tools/Globb")]
+    assert [str(caught.value).count(name) for name in named] == [1, 1]
+
+
 def test_tool_description(tmp_path: Path) -> None:
     """A tool's description can be overridden like any other part."""
     prompt = compose(own(tmp_path, {f"{FOLDER}/tools/Glob.md": "My tool.\n"}))
