@@ -1,4 +1,4 @@
-"""The step from a prompt to what a provider is really sent, and from its answer to what it cost."""
+"""The providers: how each one writes a request, how its requests are read, and how it reports tokens."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ if TYPE_CHECKING:
     from deepprompt.words import Target
 
 TARGETS: tuple[Target, ...] = ("anthropic", "bedrock", "deepseek", "gemini", "litellm", "openai", "openai-responses")
-"""Those that a request can be written for."""
+"""The APIs that a request can be written for."""

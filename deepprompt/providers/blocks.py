@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
 from typing import Any
@@ -21,24 +20,26 @@ from deepprompt.providers.segments import Segment
 _KINDS = dict(chain.from_iterable(dialect.kinds.items() for dialect in DIALECTS))
 _KIND_ENDINGS = dict(chain.from_iterable(dialect.kind_endings.items() for dialect in DIALECTS))
 _RESULTS = dict(chain.from_iterable(dialect.results.items() for dialect in DIALECTS))
+_PLAIN = (str, int, float, type(None))  # asked first, because most values are, and a Mapping is slow to tell
 _IMAGES = [dialect.is_image for dialect in DIALECTS if dialect.is_image is not None]
 _OWN_DATA = names(lambda dialect: dialect.own_data)
 _FILES = names(lambda dialect: dialect.files)
 
 
-def read_block(block: Body, place: str, role: str, owner: str = "") -> Segment:
-    """Return a block of a message as a segment."""
+def read_block(block: Body, place: str, role: str, owner: str = "", index: int | None = None) -> Segment:
+    """Return a block as a segment. `owner` and `index` are the message's, see `Segment`."""
     kind, mark, shown = kind_of(block), lifetime(block), unmarked(block)
     if kind == "tool_result":
-        return _read_any_result(block, Segment(place, kind, "user", "", mark, owner=owner))
+        return read_result(*_result_of(block), place, mark, owner, index)
     if kind == "text" and isinstance(text := block.get("text"), str):
         rest = _rest(shown)
         kind = "thinking" if rest.get("thought") else "system" if role == "system" else "text"
-        return Segment(place, kind, role, text + (as_json(rest) if rest else ""), mark, owner=owner)
+        text += as_json(rest) if rest else ""
+        return Segment(place, kind, role, text, mark, owner=owner, index=index)
     digests: list[str] = []
     text = as_json(shown if kind == "thinking" else _digested(shown, digests))
-    image = _is_image(block)
-    return Segment(place, kind, role, text, mark, owner=owner, digest="".join(digests[:1]), shows_image=image)
+    digest, image = "".join(digests[:1]), kind == "image" and _is_image(block)
+    return Segment(place, kind, role, text, mark, owner=owner, index=index, digest=digest, shows_image=image)
 
 
 def kind_of(block: Body) -> str:
@@ -46,12 +47,13 @@ def kind_of(block: Body) -> str:
     name = block.get("type")
     if not isinstance(name, str):
         name = str(next((key for key in block if key in _KINDS), next(iter(block), "")))
-    ended = next((kind for ending, kind in _KIND_ENDINGS.items() if name.endswith(ending)), name)
-    return _KINDS.get(name, ended)
+    if name in _KINDS:
+        return _KINDS[name]
+    return next((kind for ending, kind in _KIND_ENDINGS.items() if name.endswith(ending)), name)
 
 
-def _read_any_result(block: Body, segment: Segment) -> Segment:
-    """Return a tool's result, whichever provider it was written for."""
+def _result_of(block: Body) -> tuple[Body, object]:
+    """Return the header and the content of a tool's result, whichever provider it was written for."""
     for key, field in _RESULTS.items():
         inner = block.get(key)
         if isinstance(inner, Mapping):
@@ -60,14 +62,14 @@ def _read_any_result(block: Body, segment: Segment) -> Segment:
             if isinstance(content, Mapping) and len(content) == 1:  # Gemini's {"output": TEXT} or {"error": TEXT}
                 ((name, said),) = content.items()
                 header, content = ({**header, field: name}, said) if isinstance(said, str) else (header, content)
-            return read_result({**block, key: header}, content, segment)
+            return {**block, key: header}, content
     field = "output" if "output" in block else "content"
-    return read_result({name: value for name, value in block.items() if name != field}, block.get(field), segment)
+    return {name: value for name, value in block.items() if name != field}, block.get(field)
 
 
-def read_result(header: Body, content: object, segment: Segment) -> Segment:
+def read_result(header: Body, content: object, place: str, mark: str | None, owner: str, index: int | None) -> Segment:
     """Return a tool's result: its header on one line, then its content. Its mark may be that of its last block."""
-    lines, mark = [as_json(unmarked(header))], segment.mark
+    lines = [as_json(unmarked(header))]
     digests: list[str] = []
     blocks: Sequence[Any] = [content] if isinstance(content, str | Mapping) else items(content)
     image = any(_is_image(block) for block in blocks)
@@ -80,7 +82,17 @@ def read_result(header: Body, content: object, segment: Segment) -> Segment:
             lines.append(as_json(_digested(unmarked(block), digests)))
         else:  # a separator, so that two texts differ from their sum
             lines += [plain] if number == 0 else ['{"type":"text"}', plain]
-    return replace(segment, text="\n".join(lines), mark=mark, digest="".join(digests[:1]), shows_image=image)
+    return Segment(
+        place,
+        "tool_result",
+        "user",
+        "\n".join(lines),
+        mark,
+        owner=owner,
+        index=index,
+        digest="".join(digests[:1]),
+        shows_image=image,
+    )
 
 
 def _is_image(block: object) -> bool:
@@ -94,13 +106,15 @@ def _rest(block: Body) -> dict[str, Any]:
 
 def lifetime(holder: Body) -> str | None:
     """Return the lifetime of a block's mark, "" for the default one, None without a mark."""
-    mark = next((holder[key] for key in MARK_FIELDS if key in holder), None)
-    return None if mark is None else time_of(mark)
+    for field in MARK_FIELDS:
+        if field in holder:
+            return None if holder[field] is None else time_of(holder[field])
+    return None
 
 
 def unmarked(value: Any, key: str = "") -> Any:
     """Return a value without its marks. A tool's own data is left as it is."""
-    if key in _OWN_DATA:
+    if isinstance(value, _PLAIN) or key in _OWN_DATA:
         return value
     if isinstance(value, Mapping):
         return {name: unmarked(item, name) for name, item in value.items() if name not in MARK_FIELDS}

@@ -114,65 +114,65 @@ def read_messages(messages: object, key: str, start: int = 0) -> list[Segment]:
     """Return the segments of a list of messages, of which the first has the number `start`."""
     found = []
     for number, message in enumerate(_mappings(messages, key, "content"), start):
-        owner = f"{key}[{number}]"
-        found += [replace(segment, owner=owner, index=number) for segment in _ended(_message(message, owner))]
+        found += _ended(_message(message, f"{key}[{number}]", number))
     return found
 
 
-def _message(message: Body, place: str) -> list[Segment]:
+def _message(message: Body, place: str, number: int) -> list[Segment]:
     key = next((key for key in reversed(_CONTENT) if key in message), "content")
     role = message.get("role")
     if not isinstance(role, str):
         if key not in message:
-            return [_item(message, place)]
+            return [_item(message, place, number)]
         role = "user"
     meant = _ROLES.get(role, role)
     if meant == "tool_result" and key == "content":
         header = {name: value for name, value in message.items() if name != "content"}
-        result = Segment(place, "tool_result", "user", "", lifetime(message))
-        return [read_result(header, message.get("content"), result)]
+        return [read_result(header, message.get("content"), place, lifetime(message), place, number)]
     role = role if meant == "tool_result" else meant
-    found = _fields(message, _BEFORE_CONTENT, place, role)
-    found += _content(message.get(key), f"{place}.{key}", role)
-    found += _fields(message, _AFTER_CONTENT, place, role)
+    found = _fields(message, _BEFORE_CONTENT, role, place, number)
+    found += _content(message.get(key), f"{place}.{key}", role, place, number)
+    found += _fields(message, _AFTER_CONTENT, role, place, number)
     if found and (mark := lifetime(message)) is not None:
         found[-1] = replace(found[-1], mark=mark)
     return found
 
 
-def _fields(message: Body, kinds: Mapping[str, str], place: str, role: str) -> list[Segment]:
+def _fields(message: Body, kinds: Mapping[str, str], role: str, owner: str, index: int) -> list[Segment]:
     """Return the fields of a message beside its content."""
     found = []
     for name, kind in kinds.items():
         value = message.get(name)
         several = isinstance(value, list | tuple)
         for number, item in enumerate(items(value) if several else [value] if value else ()):
-            where = f"{place}.{name}[{number}]" if several else f"{place}.{name}"
+            where = f"{owner}.{name}[{number}]" if several else f"{owner}.{name}"
             text = item if isinstance(item, str) else as_json(unmarked(item))
-            found.append(Segment(where, kind, role, text))
+            found.append(Segment(where, kind, role, text, owner=owner, index=index))
     return found
 
 
-def _item(item: Body, place: str) -> Segment:
+def _item(item: Body, place: str, number: int) -> Segment:
     """Return an item of a conversation that is not a message."""
     for dialect in DIALECTS:
         item = dialect.without_names(item) if dialect.without_names is not None else item
     kind = kind_of(item)
     if kind == "tool_result":
-        return read_block(item, place, "user")
-    return Segment(place, kind, "assistant", as_json(unmarked(item)), lifetime(item))
+        return read_block(item, place, "user", place, number)
+    text = as_json(unmarked(item))
+    return Segment(place, kind, "assistant", text, lifetime(item), owner=place, index=number)
 
 
-def _content(content: object, place: str, role: str, owner: str = "") -> list[Segment]:
+def _content(content: object, place: str, role: str, owner: str = "", index: int | None = None) -> list[Segment]:
     """Return the blocks of a message or of a system prompt."""
     if content is None:
         return []
     if isinstance(content, str):
-        return [Segment(place, "system" if role == "system" else "text", role, content, owner=owner)]
+        kind = "system" if role == "system" else "text"
+        return [Segment(place, kind, role, content, owner=owner, index=index)]
     found: list[Segment] = []
     for number, block in enumerate(_mappings(content, place, "text")):
         if not _is_mark(block, found):
-            found.append(read_block(block, f"{place}[{number}]", role, owner))
+            found.append(read_block(block, f"{place}[{number}]", role, owner, index))
     return found
 
 

@@ -118,7 +118,7 @@ def read_usage(answer: object) -> Usage:
     if shape is None:
         keys = f" with the keys {', '.join([*map(str, usage)][:6])}" if isinstance(usage, Mapping) and usage else ""
         raise UsageError(
-            f"no usage in a value of type {type(usage).__name__}{keys}; pass an answer, its usage, or a stream's event "
+            f"no usage in a value of type {type(usage).__name__}{keys}; pass a response, its usage, or a stream event "
             "with both input and output tokens (OpenAI-shaped streams send it if asked with "
             'stream_options={"include_usage": true})'
         )

@@ -13,16 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import deepprompt.providers
 from deepprompt import Pace, Part, Prompt, build_request, bundled
 from deepprompt.errors import AssetError
 from deepprompt.providers.facts import Facts, bundled_facts, load_facts
-from deepprompt.providers.rules import own_name
 from deepprompt.words import Target
-from tests.support.examples import examples
 
 AS_OF = "2026-11-15"
 
@@ -60,35 +56,6 @@ OLDER_GPT = {
 }  # fmt: skip
 
 # A model as it may be asked for, and its own name.
-OWN_NAMES = {
-    "claude-opus-5-5": "claude-opus-5-5",
-    " Claude-Opus-5-5\n": "claude-opus-5-5",
-    "claude-sonnet-4-5-20250929": "claude-sonnet-4-5",
-    "claude-3-5-haiku-latest": "claude-3-5-haiku",
-    "anthropic/claude-opus-5-5": "claude-opus-5-5",
-    "vertex_ai/claude-haiku-4-5@20251001": "claude-haiku-4-5",
-    "claude-sonnet-5-5@default": "claude-sonnet-5-5",
-    "anthropic.claude-opus-4-6-v1": "claude-opus-4-6",
-    "anthropic.claude-sonnet-4-5-20250929-v1:0": "claude-sonnet-4-5",
-    "us.anthropic.claude-opus-4-7": "claude-opus-4-7",
-    "us-gov.anthropic.claude-opus-4-7": "claude-opus-4-7",
-    "bedrock/converse/eu.anthropic.claude-sonnet-4-20250514-v1:0": "claude-sonnet-4",
-    "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-3-5-haiku-20241022-v1:0": "claude-3-5-haiku",
-    "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-haiku-4-5-20251001-v1:0": (
-        "claude-haiku-4-5"
-    ),
-    "amazon.nova-pro-v1:0": "nova-pro",
-    "amazon.nova-lite-v1:0:300k": "nova-lite",
-    "openai/gpt-4o-2024-08-06": "gpt-4o",
-    "gpt-5.4-mini-2026-03-17": "gpt-5.4-mini",
-    "us.openai.gpt-5.6-sol": "gpt-5.6-sol",
-    "gpt-5.6-sol": "gpt-5.6-sol",
-    "models/gemini-3.8-flash": "gemini-3.8-flash",
-    "publishers/google/models/gemini-2.5-pro": "gemini-2.5-pro",
-    "deepseek/deepseek-v4-pro": "deepseek-v4-pro",
-    "": "",
-    "/": "",
-}
 
 # What LiteLLM calls a model, and the provider whose rules hold.
 ROUTES = {
@@ -481,22 +448,6 @@ class TestNoFactInTheCode:
 class TestNames:
     """How a model may be called."""
 
-    @pytest.mark.parametrize(("model", "own"), OWN_NAMES.items())
-    def test_own_name(self, model: str, own: str) -> None:
-        """Route, region, maker, date and version do not belong to a model's own name."""
-        assert own_name(model) == own
-
-    @examples(200)
-    @given(st.text(alphabet="ab-v1:@./ 2025_é", max_size=40))
-    def test_any_name(self, model: str) -> None:
-        """Whatever a model is called, its own name is a part of that, and rules are found."""
-        assert own_name(model) in model.strip().lower()
-        assert bundled_facts().rules("anthropic", model).model == model
-
-    def test_long_name(self) -> None:
-        """A name of any length takes no time to speak of."""
-        assert own_name("a." * 100_000 + "-v1" * 100_000) == "a." * 100_000
-
     @pytest.mark.parametrize("model", ["next-v2", "mine/next-v2", "Next-V2", "next-v2-20270101", "next-v2@today"])
     def test_a_name_that_ends_like_a_version(self, model: str, write: Write) -> None:
         """A model whose own name ends like a version is found by it, behind a route too."""
@@ -709,12 +660,3 @@ class TestDate:
         notes = [str(note) for note in request.notes if note.kind in ("model", "cache")]
         assert len(notes) == 2
         assert all(f"facts of {AS_OF}" in note for note in notes)
-
-
-def test_paid() -> None:
-    """Input costs by what was read and written; a lifetime that nobody told is the usual one."""
-    opus = bundled_facts().rules("anthropic", "claude-opus-5-5")
-    assert opus.paid(1000, {"5m": 100, "1h": 10}, 1) == pytest.approx(1000 * 0.05 + 100 * 1.25 + 10 * 2.0 + 1)
-    assert opus.paid(0, {"": 100}, 0) == pytest.approx(125.0)
-    assert opus.paid(0, {"3h": 100}, 0) == pytest.approx(200.0)
-    assert bundled_facts().rules("deepseek", "deepseek-v4-pro").paid(0, {"": 100}, 7) == pytest.approx(107.0)

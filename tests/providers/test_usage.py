@@ -91,7 +91,7 @@ SAME_TRAFFIC_WRITES_UNTOLD: dict[str, Callable[[int, int, int, int], dict[str, A
 }
 
 NO_USAGE = (
-    "no usage in a value of type {}; pass an answer, its usage, or a stream's event with both input and output tokens "
+    "no usage in a value of type {}; pass a response, its usage, or a stream event with both input and output tokens "
     '(OpenAI-shaped streams send it if asked with stream_options={{"include_usage": true}})'
 )
 NO_NUMBER = "{}, which is no number of tokens; pass what the provider sent, as it came"
