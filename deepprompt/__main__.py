@@ -3,7 +3,7 @@
 import sys
 
 # `python -m` looks for modules in the current folder first: a stranger's json.py there would run in place of Python's.
-# What Python itself imports before this line cannot be helped from here; see docs/security.md.
+# Modules that Python itself imports before this line are beyond our reach; see docs/security.md.
 if not sys.flags.safe_path:
     del sys.path[0]
 

@@ -1,24 +1,24 @@
-"""The errors of deepprompt: one tree, so that a runtime can catch all of them with one name.
+"""The errors of deepprompt, in one tree, so that you can catch all of them as `DeepPromptError`.
 
     DeepPromptError
     ├── AssetError            a prompt part is missing, altered, or laid out wrongly
-    │   └── UnknownPartError  no family, version or part of that name; the message lists what there is
-    ├── SourceError           a folder, file or argument that input should come from cannot be used
-    │   ├── FileRefusedError  one file may not or cannot be read; `kind` says which of the two
-    │   └── CallError         a function that should make a prompt cannot be called, fails, or makes none
+    │   └── UnknownPartError  no family, version or part of that name; the message lists those that exist
+    ├── SourceError           a folder, file or argument cannot be used as input
+    │   ├── FileRefusedError  one file may not or cannot be read; `kind` says which
+    │   └── CallError         a function cannot be called, fails, or returns no prompt
     ├── SkillError            no skill of that name, or its body can no longer be read
-    ├── PaceError             a part that changes often stands before one that changes seldom
-    ├── VariableError         a part has a variable that has no value, or was given one that it does not have
-    ├── BudgetError           the prompt has more tokens than it may have
+    ├── PaceError             a part that changes often stands before one that changes rarely
+    ├── VariableError         a variable of a part has no value, or a value has no variable
+    ├── BudgetError           the prompt has more tokens than its budget
     ├── ToolError             a tool definition has no name or is not JSON
-    ├── SessionError          a session cannot be saved or loaded, or is asked for what it does not do
-    ├── MessageError          a message or a request that no provider would take
+    ├── SessionError          a session cannot be saved or loaded, or cannot do what it was asked for
+    ├── MessageError          a message or request that no provider would accept
     ├── AuditError            a log of assembled prompts cannot be written or read
-    ├── UsageError            an answer carries no usage, or numbers that cannot be
-    └── PromptAssemblyError   a template cannot be assembled; `problems` holds every one, in order
-        ├── UnresolvedTokenError  a line that starts with $$ names nothing that there is
+    ├── UsageError            a response has no usage, or impossible numbers
+    └── PromptAssemblyError   a template cannot be assembled; `problems` lists every reason, in order
+        ├── UnresolvedTokenError  a line that starts with $$ names no include
         ├── IncludeNotFoundError  a file is missing, empty or not a regular file
-        ├── NestedTokenError      an included file has a directive of its own
+        ├── NestedTokenError      an included file contains a directive itself
         ├── EncodingError         a file is not UTF-8
         └── PathEscapeError       a path is absolute, has `..`, or a link leads out of the root
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class DeepPromptError(Exception):
-    """Anything that deepprompt refuses to do."""
+    """The base of all errors of deepprompt."""
 
 
 class AssetError(DeepPromptError):
@@ -45,7 +45,7 @@ class UnknownPartError(AssetError):
 
 
 class SourceError(DeepPromptError):
-    """A folder, file or argument that input should come from cannot be used."""
+    """A folder, file or argument cannot be used as input."""
 
 
 class FileRefusedError(SourceError):
@@ -66,7 +66,7 @@ class FileRefusedError(SourceError):
 
 
 class CallError(SourceError):
-    """A function that should make a prompt cannot be called, fails, takes too long, or makes none."""
+    """A function cannot be called, fails, takes too long, or returns no prompt."""
 
     def __init__(self, reason: str, function: object = None) -> None:
         super().__init__(reason if function is None else f"{function}: {reason}")
@@ -79,15 +79,15 @@ class SkillError(DeepPromptError):
 
 
 class PaceError(DeepPromptError):
-    """A part that changes often stands before one that changes seldom."""
+    """A part that changes often stands before one that changes rarely."""
 
 
 class VariableError(DeepPromptError):
-    """A part has a variable that has no value, or was given one that it does not have."""
+    """A variable of a part has no value, or a value has no variable."""
 
 
 class BudgetError(DeepPromptError):
-    """The prompt has more tokens than it may have."""
+    """The prompt has more tokens than its budget."""
 
 
 class ToolError(DeepPromptError):
@@ -95,11 +95,11 @@ class ToolError(DeepPromptError):
 
 
 class MessageError(DeepPromptError):
-    """A message or a request that no provider would take."""
+    """A message or request that no provider would accept."""
 
 
 class SessionError(DeepPromptError):
-    """A session cannot be saved or loaded, or is asked for what it does not do."""
+    """A session cannot be saved or loaded, or cannot do what it was asked for."""
 
 
 class AuditError(DeepPromptError):
@@ -107,11 +107,11 @@ class AuditError(DeepPromptError):
 
 
 class UsageError(DeepPromptError):
-    """An answer carries no usage, or numbers that cannot be."""
+    """A response has no usage, or impossible numbers."""
 
 
 class PromptAssemblyError(DeepPromptError):
-    """A template cannot be assembled. Raised as the first problem's class; `problems` holds every one, in order."""
+    """A template cannot be assembled. Its class is that of the first problem; `problems` lists every one, in order."""
 
     def __init__(self, reason: str, path: str, line: int = 0, problems: tuple[PromptAssemblyError, ...] = ()) -> None:
         self.reason = reason
@@ -126,7 +126,7 @@ class PromptAssemblyError(DeepPromptError):
 
 
 class UnresolvedTokenError(PromptAssemblyError):
-    """A line that starts with $$ names nothing that there is."""
+    """A line that starts with $$ names no include."""
 
 
 class IncludeNotFoundError(PromptAssemblyError):
@@ -134,7 +134,7 @@ class IncludeNotFoundError(PromptAssemblyError):
 
 
 class NestedTokenError(PromptAssemblyError):
-    """An included file has a directive of its own."""
+    """An included file contains a directive itself."""
 
 
 class EncodingError(PromptAssemblyError):

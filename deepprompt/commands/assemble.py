@@ -1,4 +1,4 @@
-"""`deepprompt assemble`: one prompt from a template and its includes, printed and, if asked for, logged."""
+"""`deepprompt assemble`: print one prompt assembled from a template and its includes, and log it on request."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--include", action="append", default=[], metavar="NAME=PATH", help="the file for $$NAME; may be repeated"
     )
     add_root_options(parser)
-    parser.add_argument("--log", type=given, metavar="FILE", help="add a record to a log, outside the root")
-    parser.add_argument("--log-in-root", action="store_true", help="the log may lie below the root")
-    parser.add_argument("--by-hash", action="store_true", help="store the text beside the log, once, not in its record")
-    parser.add_argument("--json", action="store_true", help="the record as JSON")
+    parser.add_argument(
+        "--log", type=given, metavar="FILE", help="append a record to this log, which lies outside the root"
+    )
+    parser.add_argument("--log-in-root", action="store_true", help="allow the log to lie below the root")
+    parser.add_argument(
+        "--by-hash", action="store_true", help="store each text once, beside the log, instead of in its record"
+    )
+    parser.add_argument("--json", action="store_true", help="print the record as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Assemble, log and print."""
+    """Assemble the prompt, log it and print it."""
     includes = {}
     for text in options.include:
         name, equals, path = text.partition("=")

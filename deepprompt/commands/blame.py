@@ -1,4 +1,4 @@
-"""`deepprompt blame`: where two prompts, sessions or recorded requests part, what moved there, and what that costs."""
+"""`deepprompt blame`: where two prompts, sessions or requests first differ, what changed there, and the cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deepprompt.providers.segments import Segment
 from deepprompt.text.display import counted
 from deepprompt.text.secrets import redact
 
-# Changes that a terminal does not show.
+# Kinds of changes that a terminal does not show.
 _UNSEEN = ("Unicode form", "byte order mark", "line ends", "white space", "trailing blanks", "escapes")
 
 
@@ -25,23 +25,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A and B are files: the text of a prompt, what build --json printed, a saved session, or the JSON of a "
         "recorded request of any provider; or functions, as module:function. - is standard input. "
-        "Exit 0: B begins with all of A, so nothing is lost; 1: it does not; 2: wrong usage."
+        "Exit 0: B begins with all of A, so the cache loses nothing; 1: it does not; 2: wrong usage."
     )
     parser.add_argument("old", metavar="A", type=given, help="the earlier prompt or request")
     parser.add_argument("new", metavar="B", type=given, help="the later one")
     parser.add_argument(
-        "--provider", type=given, metavar="NAME", help="count the cost by what is known of this provider"
+        "--provider", type=given, metavar="NAME", help="estimate the cost by the rules of this provider"
     )
-    parser.add_argument("--model", type=given, metavar="NAME", help="and of this model (default: the one that B names)")
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.add_argument(
+        "--model", type=given, metavar="NAME", help="and of this model (default: the model that B names)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what changed first, where, and what it costs."""
+    """Print the first difference, its place and its cost."""
     if options.old == options.new == "-":
         options.usage_error("A and B cannot both be standard input")
     if options.model and not options.provider:
-        options.usage_error("--model needs --provider NAME, whose model it is")
+        options.usage_error("--model needs --provider NAME, the provider of the model")
     old, new = load_request(options.old), load_request(options.new)
     prices = _prices(options, new)
     found = blame(old, new)
@@ -58,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Prices:
-    """What reading and writing cost, as multiples of the plain input price, and by whose word."""
+    """The prices of reading and writing, as multiples of the plain input price, and where they come from."""
 
     read: float
     write: float
@@ -123,5 +125,5 @@ def _where(found: Blame) -> str:
 
 
 def _quoted(line: str, kind: str) -> str:
-    """Return a line so that all of it is seen: blanks at its end, line ends, how its characters are composed."""
+    """Return a line so that trailing blanks, line ends and, if they matter, composed characters are visible."""
     return json.dumps(redact(line, "", []), ensure_ascii=kind in _UNSEEN) if line else "(nothing)"

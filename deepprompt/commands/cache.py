@@ -1,4 +1,4 @@
-"""`deepprompt cache`: what a provider's cache makes of a conversation, turn by turn, and what that costs."""
+"""`deepprompt cache`: what a provider's cache would read and write in a conversation, turn by turn, and the cost."""
 
 from __future__ import annotations
 
@@ -19,31 +19,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "transcript",
         metavar="TRANSCRIPT",
-        help='JSON or JSON Lines: request bodies, each perhaps as {"at": TIME, "body": ...}; or a conversation, as a '
-        'list of messages or as {"messages": [...], "tools": [...], "system": ...}; or a saved session; - is standard '
-        "input",
+        help='JSON or JSON Lines: request bodies, each optionally as {"at": TIME, "body": ...}; or a conversation, as '
+        'a list of messages or as {"messages": [...], "tools": [...], "system": ...}; or a saved session; - is '
+        "standard input",
     )
     parser.add_argument(
-        "--provider", type=given, required=True, metavar="NAME", help="whose rules hold, such as anthropic or vllm"
+        "--provider",
+        type=given,
+        required=True,
+        metavar="NAME",
+        help="the provider whose rules apply, such as anthropic or vllm",
     )
     parser.add_argument(
         "--model", type=given, required=True, metavar="NAME", help="the model, as the provider calls it"
     )
-    parser.add_argument("--compare", type=given, metavar="FILE", help="another transcript, to show beside the first")
+    parser.add_argument("--compare", type=given, metavar="FILE", help="another transcript, shown beside the first")
     parser.add_argument(
         "--gap",
         type=seconds,
         metavar="SECONDS",
-        help="the time between requests where none is given (default: 60; with 0 nothing expires)",
+        help="the time between requests if the transcript has no times (default: 60; with 0 nothing expires)",
     )
     parser.add_argument(
-        "--facts", type=given, metavar="FILE", help="your own facts about models, over the bundled ones"
+        "--facts", type=given, metavar="FILE", help="your own facts about models, which override the bundled ones"
     )
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what each request reads, writes and pays in full, the totals, and what is assumed."""
+    """Print what each request reads, writes and pays in full, the totals, and the assumptions."""
     facts = load_facts(options.facts) if options.facts else bundled_facts()
     check_provider(options, facts.providers())
     if options.transcript == options.compare == "-":
@@ -154,7 +158,7 @@ def _side_by_side(first: Replay, second: Replay) -> list[str]:
 
 
 def _ratio(first: Replay, second: Replay) -> float | None:
-    """Return how many times what the first one costs the second one does."""
+    """Return the cost of the second as a multiple of the first."""
     return _cost(second) / _cost(first) if _cost(first) else None
 
 
@@ -165,7 +169,7 @@ def _turns(rows: int) -> list[str]:
 def _page(
     rules: Rules, names: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[str], assumed: Iterable[str]
 ) -> list[str]:
-    """Return the lines of a table with what stands over and under it."""
+    """Return the lines of a table, with those above and below it."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     shown = [f"{rules.provider}, {rules.model}, facts of {rules.as_of}", *names, ""]
     for row in rows:

@@ -1,4 +1,4 @@
-"""What the commands about prompt parts share: the catalogue that they look into, and how a part in it is named."""
+"""Shared by the commands about prompt parts: which catalogue they use, and how parts in it are found by name."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from deepprompt.text.suggest import did_you_mean
 
 def add_parts_option(parser: argparse.ArgumentParser) -> None:
     """Add `--parts`, see `catalog_of`."""
-    parser.add_argument(
-        "--parts", type=given, metavar="DIR", help="look into a folder of parts, not into the bundled ones"
-    )
+    parser.add_argument("--parts", type=given, metavar="DIR", help="use the parts in this folder, not the bundled ones")
 
 
 def catalog_of(options: argparse.Namespace) -> Catalog:
@@ -23,7 +21,7 @@ def catalog_of(options: argparse.Namespace) -> Catalog:
 
 
 def find_part(catalog: Catalog, ask: str) -> tuple[str, str, str]:
-    """Return family, version and name of a part that may be named with its family or without."""
+    """Return the family, version and name of a part. `ask` may leave out the family and the version."""
     family, version, file = find_file(catalog, ask)
     if not file.endswith(SUFFIX):
         raise UnknownPartError(f"{family}/{file} is no prompt part: only a part can have an override")
@@ -31,7 +29,7 @@ def find_part(catalog: Catalog, ask: str) -> tuple[str, str, str]:
 
 
 def find_file(catalog: Catalog, ask: str) -> tuple[str, str, str]:
-    """Return family, version and name of a file: a part is named without its suffix, or with it."""
+    """Return the family, version and name of a file. The suffix of a part may be left out."""
     name, at, version = ask.partition("@")
     found = []
     every = []
@@ -62,11 +60,11 @@ def find_file(catalog: Catalog, ask: str) -> tuple[str, str, str]:
 
 
 def _called(family: str, file: str) -> set[str]:
-    """Return what a file may be called: by its name alone or with the family, a part without its suffix too."""
+    """Return the names that a file can be asked for by: with and without the family, a part also without its suffix."""
     return {name for called in (file, file.removesuffix(SUFFIX)) for name in (called, f"{family}/{called}")}
 
 
 def _offered(family: str, files: list[str], name: str) -> list[str]:
-    """Return what somebody may have meant by a name: parts, other files only by a file's name or without parts."""
+    """Return the names to suggest: parts, or all files if the name looks like a file's or there are no parts."""
     parts = [file for file in files if file.endswith(SUFFIX)]
     return [f"{family}/{file.removesuffix(SUFFIX)}" for file in (parts if parts and "." not in name else files)]

@@ -1,4 +1,4 @@
-"""`deepprompt check`: lint, lock and perturbation of a project's prompts in one run, made for CI."""
+"""`deepprompt check`: lint, lock and perturb a project's prompts in one run, for CI."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _Made = TypeVar("_Made")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `check`."""
     parser.epilog = (
-        "What is checked stands in [tool.deepprompt] of the folder's own pyproject.toml, or of the file that --config "
-        "names; nothing else can change it. Exit 0: all is well; 1: something is not; 2: wrong usage."
+        "The prompts to check are named in [tool.deepprompt] of the folder's pyproject.toml, or of the file that "
+        "--config names; nothing else can change what is checked. Exit 0: every check passed; 1: a check failed; "
+        "2: wrong usage."
     )
     add_folder_option(parser)
     parser.add_argument("--config", metavar="FILE", type=given, help="read [tool.deepprompt] from this file")
@@ -37,9 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="CHECK",
         action="append",
         choices=tuple(_CHECKS),
-        help="lint, lock or perturb; may be repeated",
+        help="run only this check: lint, lock or perturb; may be repeated",
     )
-    parser.add_argument("--json", action="store_true", help="everything as JSON")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What one of the checks found."""
+    """The result of one check."""
 
     name: str
     passed: bool
@@ -77,7 +78,7 @@ class _Result:
 
 
 def _checked(name: str, settings: Settings, folder: str) -> _Result:
-    """Run one check. What keeps it from being made is its failure, not the end of the others."""
+    """Run one check. An error makes it fail and does not stop the others."""
     try:
         return _CHECKS[name](settings, folder)
     except DeepPromptError as error:
@@ -85,7 +86,7 @@ def _checked(name: str, settings: Settings, folder: str) -> _Result:
 
 
 def _each(targets: Iterable[tuple[str, str]], make: Callable[[str, str], _Made]) -> tuple[list[_Made], dict[str, str]]:
-    """Return what is made of each target, and by name what kept it from being made: one hides none of the others."""
+    """Return what `make` returns for each target, and the errors by name. One error does not hide the others."""
     made, failed = [], {}
     for name, target in targets:
         try:

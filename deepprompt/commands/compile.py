@@ -1,4 +1,4 @@
-"""`deepprompt compile`: the guardrail. Every node of every workflow is assembled, or all that is wrong is said."""
+"""`deepprompt compile`: assemble every node of every workflow, or report everything that is wrong."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the folder to write to (default: build/prompts)",
     )
-    parser.add_argument("--check", action="store_true", help="only look: write nothing")
+    parser.add_argument("--check", action="store_true", help="report problems, and write nothing")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Assemble everything, then write everything, or say every problem and write nothing."""
+    """Assemble every node and write the prompts, or report every problem and write nothing."""
     problems: list[str] = []
     nodes: list[_Node] = []
     seen: dict[str, str] = {}
@@ -100,9 +100,9 @@ def _workflow_files(paths: list[str]) -> list[str]:
 
 
 def _nodes(path: str, workflow: str, problems: list[str]) -> list[_Node]:
-    """Return the nodes of a workflow that have a prompt; what is wrong with it goes to the problems."""
+    """Return the nodes of a workflow that have a prompt, and add what is wrong with it to `problems`."""
     if os.path.exists(path) and not os.path.isfile(path):
-        problems.append(f"{path}: not a regular file")  # a FIFO would keep us waiting
+        problems.append(f"{path}: not a regular file")  # reading a FIFO could block for ever
         return []
     try:
         with open(path, "rb") as file:
@@ -151,7 +151,7 @@ def _nodes(path: str, workflow: str, problems: list[str]) -> list[_Node]:
 
 
 def _lines(text: str) -> dict[str, list[int]]:
-    """Return the lines on which each node's id stands, in one pass."""
+    """Return the line numbers of each node's id."""
     lines: dict[str, list[int]] = {}
     line, last = 1, 0
     for match in _NODE_ID.finditer(text):

@@ -1,7 +1,7 @@
-"""`deepprompt completion`: a script by which bash, zsh or fish completes commands, options and their values.
+"""`deepprompt completion`: a script that completes commands, options and values in bash, zsh or fish.
 
-The script is made of the parsers and has all they say in it: completing starts no Python. Nothing that stands in a
-parser can run in a shell: each text is quoted for the place where it goes.
+The script is generated from the parsers and contains everything, so completing starts no Python. Every text from a
+parser is quoted for its place in the script, so none of it can run in a shell.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from deepprompt.commands import COMMANDS
 from deepprompt.commands.output import write
 from deepprompt.commands.parsers import Argument, Command, read_commands
 
-_HEAD = "deepprompt, completed by {0}: written by 'deepprompt completion {0}', to be written anew with each version"
+_HEAD = "deepprompt, completed by {0}: written by 'deepprompt completion {0}'; write it again after an upgrade"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,8 +38,8 @@ for fish:
   mkdir -p ~/.config/fish/completions
   deepprompt completion fish >~/.config/fish/completions/deepprompt.fish
 
-It works in shells that are started after that. After an upgrade of deepprompt,
-write the script anew."""
+Shells that you start after that complete deepprompt. Write the script again
+after an upgrade of deepprompt."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -91,7 +91,7 @@ def _bash(commands: list[Command]) -> str:
 
 
 def _bash_cases(commands: list[Command]) -> Iterator[str]:
-    """Yield what may stand after each option with a value, and then what elsewhere, command by command."""
+    """Yield the cases of each command: what may follow each option with a value, and what may stand elsewhere."""
     for command in commands:
         after: dict[str, list[str]] = {}
         for option in command.options:
@@ -173,7 +173,7 @@ def _zsh_value(argument: Argument) -> str:
     if not argument.value:
         return ""
     action = {"file": "_files", "folder": "_files -/", "": " "}[argument.path]
-    if argument.choices:  # which zsh reads once more as words of the shell
+    if argument.choices:  # zsh reads them once more as words of the shell
         action = "(" + " ".join(re.sub(r"([^\w./@-])", r"\\\1", choice) for choice in argument.choices) + ")"
     elif argument.path and "=" in argument.value:
         action = f'{{compset -P "*="; {action}}}'

@@ -1,4 +1,4 @@
-"""`deepprompt diff`: what changed between two versions of a family of prompt parts, and what that costs."""
+"""`deepprompt diff`: what changed between two versions of a family of prompt parts, in text and tokens."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from deepprompt.tokens import estimate_tokens
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `diff`."""
-    parser.add_argument("old", metavar="OLD", help="a version, such as base@1.0.0; or, alone, a part with an override")
-    parser.add_argument("new", metavar="NEW", nargs="?", help="the version to compare it with")
+    parser.add_argument(
+        "old", metavar="OLD", help="a version, such as base@1.0.0; or, without NEW, a part with an override"
+    )
+    parser.add_argument("new", metavar="NEW", nargs="?", help="the version to compare OLD with")
     add_parts_option(parser)
-    parser.add_argument("--json", action="store_true", help="the changes part by part as JSON")
+    parser.add_argument("--json", action="store_true", help="print the changes, part by part, as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the changed parts as a unified diff, each with its token difference, then the sum."""
+    """Print the changed parts as unified diffs, each with its token difference, and the sum."""
     if options.new is None:
         return _show_override(options)
     catalog = catalog_of(options)
@@ -46,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show_override(options: argparse.Namespace) -> int:
-    """Print how an override and the bundled text have each moved away from the text it was written against."""
+    """Print how the override and the bundled text each differ from the text that the override was written against."""
     if not options.parts:
         options.usage_error("a part alone is compared with its override: say where that is, with --parts DIR")
     own = from_folder(options.parts)
@@ -78,7 +80,7 @@ def _show_override(options: argparse.Namespace) -> int:
 
 
 def _refuse_version(options: argparse.Namespace, own: Catalog) -> None:
-    """Say that a version of a family in the folder stands alone, if that is what was given."""
+    """End with wrong usage if the one argument is a version, which needs another to be compared with."""
     try:
         family, _ = own.resolve(options.old)
     except UnknownPartError:
@@ -93,13 +95,13 @@ def _unified(before: str, after: str, old: str, new: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text, with a word where the last of them has no end."""
+    """Return the lines of a text. An extra line says so if the last one has no newline."""
     lines = text.split("\n")
     return [*lines, "(no newline at the end)"] if lines[-1] else lines[:-1]
 
 
 class _Version:
-    """One version's parts: their texts in order, and what its table says of each. Without parts: its files."""
+    """The texts of a version's parts in order, and their rows in its table; its files if it has no parts."""
 
     def __init__(self, catalog: Catalog, family: str, version: str) -> None:
         files = [] if catalog.names(family, version) else catalog.files(family, version)

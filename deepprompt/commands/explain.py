@@ -1,4 +1,4 @@
-"""`deepprompt explain`: the parts of a prompt in order, where each comes from, and sizes that add up to the whole."""
+"""`deepprompt explain`: the parts of a prompt in order, with their origins and sizes that add up to the whole."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "PROMPT is a file: the text of a prompt, what build --json printed, a saved session, or the JSON of a recorded "
         "request of any provider; or a function, as module:function. - is standard input. Without one, it is the "
-        "prompt of the folder as 'deepprompt build' makes it. The tokens of a part are by how many the count grows "
-        "with it, so that they add up."
+        "prompt of the folder as 'deepprompt build' makes it. The tokens of a part are what the count grows by "
+        "when it is added, so that they add up."
     )
     parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=given, help="what to explain")
     add_folder_option(parser)
     add_counting_options(parser)
-    parser.add_argument("--json", action="store_true", help="the same as JSON, with whole hashes")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON, with whole hashes")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the parts, what lies between them, and the whole."""
+    """Print the parts, the boundaries and marks between them, and the totals."""
     if options.prompt:
         segments = load_request(options.prompt, working_folder(options))
         found = explain(segments, counter_of(options, model_of(segments)))
@@ -88,7 +88,7 @@ def _pace(row: Row) -> str | None:
 
 
 def _table(found: Explanation) -> Iterator[str]:
-    """Yield the lines of the table. On a terminal they are as wide as it is, and paces have colours."""
+    """Yield the lines of the table. On a terminal they fit its width, and paces have colours."""
     terminal = sys.stdout is not None and sys.stdout.isatty()
     colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     whole = ("whole", "", f"{found.bytes:,}", f"{found.tokens:,}", "100.0%" if found.tokens else "", found.sha256[:12])
@@ -126,7 +126,7 @@ def _plain(text: str) -> str:
 
 
 def _fit(widths: list[int], columns: int) -> None:
-    """Make the columns of texts as narrow as the terminal wants, the origin first."""
+    """Narrow the columns of text to fit the terminal, the origin first."""
     for column in (len(widths) - 1, 0):
         over = sum(widths) + 2 * (len(widths) - 1) - columns
         widths[column] -= max(0, min(over, widths[column] - _LEAST))
@@ -135,7 +135,7 @@ def _fit(widths: list[int], columns: int) -> None:
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     shown = []
     for number, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-        if len(cell) > width:  # what is at the end of a path tells more than its beginning
+        if len(cell) > width:  # the end of a path says more than its beginning
             cell = f"…{cell[len(cell) - width + 1 :]}"
         shown.append(cell.rjust(width) if number in _TO_THE_RIGHT else cell.ljust(width))
     return "  ".join(shown)

@@ -1,7 +1,7 @@
-"""What commands take for a prompt: a file, standard input, a function of the user's, or what `build` would print.
+"""The prompts that commands take: a file, standard input, a function of the user's, or what `build` would print.
 
 A file is the text of a prompt, or JSON: what `build --json` printed, a saved session, a message array, or the body of
-a request. A function is `module:function`. A text that begins with `build` is the command of that name.
+a request. A function is `module:function`. A target that begins with `build` is that command with its options.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from deepprompt.session.transcript import Transcript
 
 TIMEOUT = 60.0
-"""For one call of a function, in seconds, where nothing else is said."""
+"""The time that one call of a function may take, in seconds, unless set otherwise."""
 
 _BOM = "\ufeff"
-# What a text has to begin with to be meant as JSON, even if it is none.
+# A text that begins like this is meant as JSON, even if it is not valid.
 _LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
 
 
 def load_request(target: str, folder: str = os.curdir) -> list[Segment]:
-    """Return the segments of the prompt or request in a file, or of what a function makes."""
+    """Return the segments of the prompt or request in a file, or of what a function returns."""
     return _segments(read_target(target, folder, TIMEOUT), name_of(target))
 
 
@@ -101,12 +101,12 @@ def _calibrated(path: str, model: str) -> Counter:
 
 
 def name_of(path: str) -> str:
-    """Return what a file is called in messages."""
+    """Return the name of a file in messages."""
     return "standard input" if path == "-" else path
 
 
 def read_text(path: str, folder: str = os.curdir) -> str:
-    """Return a file's text, byte for byte: no line end and no byte order mark is a matter of taste here."""
+    """Return the exact text of a file, including a byte order mark and its line ends."""
     name = name_of(path)
     data = own_bytes(path if path == "-" else os.path.join(folder, path), name)
     if not data:
@@ -118,7 +118,7 @@ def read_text(path: str, folder: str = os.curdir) -> str:
 
 
 def read_target(target: str, folder: str, timeout: float) -> object:
-    """Return the prompt that a target stands for: a function's or `build`'s as they make it now, or a file's."""
+    """Return the prompt of a target: what a function or `build` makes now, or the content of a file."""
     function = target_function(target, folder)
     if function is not None:
         return call_function(function, _now(folder), timeout)
@@ -127,17 +127,17 @@ def read_target(target: str, folder: str, timeout: float) -> object:
             f"{target}: no such file; a prompt is a file, a function as module:function, or 'build' with its options"
         )
     if target.endswith(".py"):
-        raise SourceError(f"{target}: Python source is no prompt; name the function, as {target}:function")
+        raise SourceError(f"{target}: is Python source, not a prompt; name the function, as {target}:function")
     return parse_input(read_text(target, folder), name_of(target))
 
 
 def _now(folder: str) -> Surroundings:
-    """Return the real world, but for what is never the same twice."""
+    """Return the surroundings of a call as they are: the folder and the time."""
     return Surroundings(os.path.abspath(folder), time.time())
 
 
 def target_function(target: str, folder: str) -> Function | None:
-    """Return the function that a target is, None for a file."""
+    """Return the function that a target names, None for a file."""
     words = target.split(None, 1)
     if words and words[0] == "build":
         try:
@@ -156,7 +156,7 @@ def built(arguments: list[str]) -> Prompt:
     from deepprompt.commands import build
 
     class Parser(argparse.ArgumentParser):
-        """A parser that raises what is wrong with the options."""
+        """A parser that raises wrong usage as an error."""
 
         def error(self, message: str) -> None:  # type: ignore[override]
             raise SourceError(message)
@@ -167,5 +167,5 @@ def built(arguments: list[str]) -> Prompt:
     options = parser.parse_args(arguments)
     for name in ("to", "json", "out"):
         if getattr(options, name):
-            raise SourceError(f"--{name} is for the command; here it is the prompt that counts")
+            raise SourceError(f"--{name} is only for the command itself; here only the prompt matters")
     return build.compose(options, [])

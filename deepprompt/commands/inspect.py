@@ -1,4 +1,4 @@
-"""`deepprompt inspect`: one page, without a network, to look at a prompt, at two of them, or at a session."""
+"""`deepprompt inspect`: write one self-contained page that shows a prompt, two prompts, or a session."""
 
 from __future__ import annotations
 
@@ -49,33 +49,42 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A is a file: the text of a prompt, what build --json printed, a recorded request, a saved session, a "
         "transcript as 'deepprompt cache' takes it, or a log of assembled prompts; - is standard input. With B, both "
-        "are prompts or requests, to be compared. Without either, it is the prompt of the folder as 'deepprompt "
-        "build' makes it. The page has all of their text in it: only its owner can read it."
+        "are prompts or requests, and the page compares them. Without either, it shows the prompt of the folder "
+        "as 'deepprompt build' makes it. The page contains all of their text, so only its owner can read it."
     )
-    parser.add_argument("old", metavar="A", nargs="?", type=given, help="what to look at, or the earlier of two")
-    parser.add_argument("new", metavar="B", nargs="?", type=given, help="the later of two")
-    parser.add_argument("-o", "--out", type=given, metavar="FILE", help="where to write the page")
-    parser.add_argument("--open", action="store_true", help="open it in the browser; without -o, from a new folder")
+    parser.add_argument(
+        "old", metavar="A", nargs="?", type=given, help="the prompt or session to show, or the earlier of two prompts"
+    )
+    parser.add_argument("new", metavar="B", nargs="?", type=given, help="the later of two prompts")
+    parser.add_argument("-o", "--out", type=given, metavar="FILE", help="write the page to this file")
+    parser.add_argument(
+        "--open",
+        action="store_true",
+        help="open the page in the browser; without -o, it is written to a new temporary folder",
+    )
     parser.add_argument(
         "--as",
         dest="kind",
         choices=("prompt", "session"),
-        help="show A as one prompt, or as the requests of a conversation (default: what it looks like)",
+        help="show A as one prompt, or as the requests of a conversation: session (default: by its content)",
     )
     add_folder_option(parser)
     parser.add_argument(
-        "--provider", type=given, metavar="NAME", help="whose cache a session goes through (default: by its model)"
+        "--provider",
+        type=given,
+        metavar="NAME",
+        help="simulate this provider's cache for a session (default: by its model)",
     )
     add_counting_options(parser)
     parser.add_argument(
-        "--gap", type=seconds, metavar="SECONDS", help="the time between requests where none is given (default: 60)"
+        "--gap", type=seconds, metavar="SECONDS", help="the time between requests if there are no times (default: 60)"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the page, and open it if that is wanted."""
+    """Write the page, and open it with --open."""
     if not options.out and not options.open:
-        options.usage_error("say where the page is to go: -o FILE, or --open")
+        options.usage_error("say where to write the page: -o FILE, or --open")
     if options.old == options.new == "-":
         options.usage_error("A and B cannot both be standard input")
     view = _view(options)
@@ -88,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
         from pathlib import Path
 
         if not webbrowser.open(Path(path).resolve().as_uri()):
-            say(f"no browser could be started; open {path}")
+            say(f"could not start a browser; open {path}")
             return 1
     return 0
 
@@ -110,7 +119,7 @@ def _view(options: argparse.Namespace) -> View:
     if target_function(options.old, folder) is not None:
         return _prompt(options, load_request(options.old, folder), name)
     text = read_text(options.old, folder)
-    wanted = options.kind == "session" or bool(options.provider)  # only a session goes through somebody's cache
+    wanted = options.kind == "session" or bool(options.provider)  # only a session is simulated with a cache
     bare = text.removeprefix("\ufeff")
     begin = bare.lstrip()
     if options.kind != "prompt" and (wanted or begin.startswith(("{", "["))):
@@ -155,7 +164,7 @@ def _is_conversation(data: Any, text: str) -> bool:
 
 
 def _session(options: argparse.Namespace, data: Any, name: str) -> View:
-    """Return what the page shows of a conversation."""
+    """Return the view of a conversation."""
     from deepprompt.checks.explain import explain
     from deepprompt.inspector.timeline import timeline_view
     from deepprompt.providers.facts import bundled_facts
@@ -201,7 +210,7 @@ def _rules(options: argparse.Namespace, facts: Facts, provider: str, model: str)
 
 
 def _target(path: str | None) -> str:
-    """Return where the page goes: a new file, or one that is a page of ours. Nothing else is ever replaced."""
+    """Return the path of the page: a new file, or an earlier page of ours. No other file is ever replaced."""
     if not path:
         import tempfile
 
@@ -209,7 +218,7 @@ def _target(path: str | None) -> str:
     try:
         mode = os.lstat(path).st_mode
         if not stat.S_ISREG(mode) or _GENERATOR not in _begin(path):
-            raise SourceError(f"{path}: is there already, and is no page of 'deepprompt inspect'; name another file")
+            raise SourceError(f"{path}: exists, and is not a page of 'deepprompt inspect'; name another file")
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:

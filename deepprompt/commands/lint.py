@@ -24,9 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A target is a file with the text of a prompt, such as AGENTS.md; a folder of them; JSON of a request, a "
         "message array, a list of recorded requests (or JSON Lines), or what build --json printed; module:function; "
-        "or 'build ...'. Without one, what [tool.deepprompt] in pyproject.toml names. A comment "
-        "'<!-- deepprompt: allow DP101 REASON -->' on the line, or on the one before, makes an exception. "
-        "Exit 0: nothing found; 1: something; 2: wrong usage."
+        "or 'build ...'. Without a target, lint the prompts that [tool.deepprompt] in pyproject.toml names. A comment "
+        "'<!-- deepprompt: allow DP101 REASON -->' on the same line, or on the line before, makes an exception. "
+        "Exit 0: no findings; 1: findings; 2: wrong usage."
     )
     parser.add_argument("targets", metavar="TARGET", nargs="*", type=given, help="what to lint; - is standard input")
     add_folder_option(parser)
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_codes,
         action="extend",
         default=[],
-        help="only these rules, such as DP1 or DP303,DP501; may be repeated",
+        help="run only these rules, such as DP1 or DP303,DP501; may be repeated",
     )
     parser.add_argument(
         "--ignore",
@@ -44,16 +44,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_codes,
         action="extend",
         default=[],
-        help="all rules but these; may be repeated",
+        help="run all rules but these; may be repeated",
     )
-    parser.add_argument("--provider", metavar="NAME", type=given, help="whose rules a request is held to")
-    parser.add_argument("--model", metavar="NAME", type=given, help="and for which model (default: the one it names)")
-    parser.add_argument("--no-comments", action="store_true", help="let no comment in a text make an exception")
+    parser.add_argument(
+        "--provider", metavar="NAME", type=given, help="check requests against the rules of this provider"
+    )
+    parser.add_argument(
+        "--model", metavar="NAME", type=given, help="and of this model (default: the model that the request names)"
+    )
+    parser.add_argument("--no-comments", action="store_true", help="ignore comments in texts that make exceptions")
     parser.add_argument("--config", metavar="FILE", type=given, help="read [tool.deepprompt] from this file")
-    parser.add_argument("--format", choices=_FORMATS, default="text", help="how to print it (default: text)")
-    parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
-    parser.add_argument("--out", metavar="FILE", type=given, help="write to a file, all at once")
-    parser.add_argument("--rules", action="store_true", help="list the rules, and do nothing else")
+    parser.add_argument(
+        "--format", choices=_FORMATS, default="text", help="the output format: text, json or sarif (default: text)"
+    )
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
+    parser.add_argument("--out", metavar="FILE", type=given, help="write to a file instead of standard output")
+    parser.add_argument("--rules", action="store_true", help="list the rules, and lint nothing")
 
 
 def _codes(value: str) -> list[str]:
@@ -64,7 +70,7 @@ def _codes(value: str) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Lint the targets and print what was found."""
+    """Lint the targets and print the findings."""
     if options.rules and options.format == "json":
         write_json([dataclasses.asdict(rule) for rule in RULES.values()], options.out or "")
         return 0
@@ -72,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         write("".join(f"{rule.code}  {rule.name}: {rule.summary} {rule.advice}\n" for rule in RULES.values()))
         return 0
     if options.model and not options.provider:
-        options.usage_error("--model needs --provider NAME, whose model it is")
+        options.usage_error("--model needs --provider NAME, the provider of the model")
     if options.provider:
         from deepprompt.providers.facts import bundled_facts
 
@@ -107,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _home(target: str, folder: str) -> tuple[str, int] | None:
-    """Return the file and the line that a target stands for: a function's own, or else where prompts are named."""
+    """Return the file and line of a target: those of the function, or else the file that names the prompts."""
     module, _, function = target.rpartition(":")
     path = module.replace(".", "/")
     candidates = [target, module, *(f"{start}{path}{end}" for start in ("", "src/") for end in (".py", "/__init__.py"))]

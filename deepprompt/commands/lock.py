@@ -1,4 +1,4 @@
-"""`deepprompt lock`: write `deepprompt.lock`, or see what has drifted from it, part by part, and what that costs."""
+"""`deepprompt lock`: write `deepprompt.lock`, or report the parts that differ from it, and the cost."""
 
 from __future__ import annotations
 
@@ -22,20 +22,24 @@ from deepprompt.errors import SourceError
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `lock`."""
     parser.epilog = (
-        "A target is a file, module:function or 'build ...', with NAME= before it if it should be called something "
-        "else. Without one, the prompts that [tool.deepprompt.prompts] in pyproject.toml names. "
-        "Exit 0: written, or nothing has drifted; 1: something has, or there is no lock; 2: wrong usage."
+        "A target is a file, module:function or 'build ...', with NAME= before it to give it another name. "
+        "Without a target, lock the prompts that [tool.deepprompt.prompts] in pyproject.toml names. "
+        "Exit 0: written, or no changes; 1: changes, or no lock file; 2: wrong usage."
     )
     parser.add_argument("targets", metavar="[NAME=]TARGET", nargs="*", type=given, help="what to lock")
-    parser.add_argument("--check", action="store_true", help="write nothing: compare, and review what has drifted")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compare the prompts with the lock file, report the changes, and write nothing",
+    )
     add_folder_option(parser)
     parser.add_argument("--config", metavar="FILE", type=given, help="read [tool.deepprompt] from this file")
     parser.add_argument("--lock", metavar="FILE", type=given, help="the lock file (default: deepprompt.lock)")
-    parser.add_argument("--json", action="store_true", help="the review as JSON")
+    parser.add_argument("--json", action="store_true", help="print the changes as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the lock, or compare with it."""
+    """Write the lock file, or compare the prompts with it."""
     folder = working_folder(options)
     settings = read_settings(folder, options.config)
     settings = dataclasses.replace(settings, lock=options.lock or settings.lock)
@@ -62,18 +66,18 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _named(target: str, settings: Settings) -> tuple[str, str]:
-    """Return a target with its name: its own, the one before `=`, or the one that the settings have for it."""
+    """Return the name and the target: the name before `=`, the name in the settings, or else the target itself."""
     if target in settings.prompts:
         return target, settings.prompts[target]
     name, equals, rest = target.partition("=")
     name, rest = (name, rest) if equals and rest and name.replace("-", "_").isidentifier() else (target, target)
     if rest == "-":
-        raise SourceError("standard input cannot be locked: nobody could check it again; name a file")
+        raise SourceError("standard input cannot be locked, as it could not be checked again; name a file")
     return name, rest
 
 
 def _nothing(settings: Settings, path: str) -> str:
-    """Return what to do where nothing says what to lock."""
+    """Return the message for when neither the options nor the settings name a prompt."""
     what = (
         "nothing to lock: name a file, module:function or 'build'; or set [tool.deepprompt.prompts] in pyproject.toml"
     )
@@ -84,10 +88,10 @@ def _nothing(settings: Settings, path: str) -> str:
 
 
 def _existing(path: str, settings: Settings) -> list[LockedPrompt]:
-    """Return the prompts of the lock that is to be replaced; what is no lock, or a newer one, is not replaced."""
+    """Return the prompts of the existing lock file. A file that is not a lock, or a newer one, is not replaced."""
     if not os.path.exists(path) or not os.path.getsize(path):
         return []
     text = own_text(path)
     if not is_lock(text):
-        raise SourceError(f"{settings.lock}: is there, and is no lock file; --lock FILE names another")
+        raise SourceError(f"{settings.lock}: exists, and is not a lock file; name another with --lock FILE")
     return read_lock(text, settings.lock)

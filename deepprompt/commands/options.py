@@ -1,4 +1,4 @@
-"""What several commands share about their options: types of values, groups of options, files that the user names."""
+"""Options that several commands share: types of values, groups of options, files that the user names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OWN_FILE_LIMIT = 1 << 26
 
 
 def given(value: str) -> str:
-    """Take a value that may not be empty: a shell variable that is not set would be ignored otherwise."""
+    """Take a value that is not empty. Otherwise an unset shell variable would go unnoticed."""
     if not value:
         raise argparse.ArgumentTypeError("is empty")
     return value
@@ -40,16 +40,22 @@ def add_folder_option(parser: argparse._ActionsContainer) -> None:
 def add_root_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where templates and includes are."""
     parser.add_argument(
-        "--root", type=given, default=os.curdir, metavar="DIR", help="where includes are (default: here)"
+        "--root",
+        type=given,
+        default=os.curdir,
+        metavar="DIR",
+        help="the folder of the includes (default: the current one)",
     )
     parser.add_argument(
         "--template-root",
         type=given,
         default=os.curdir,
         metavar="DIR",
-        help="where templates are, below the root (default: the root)",
+        help="the folder of the templates, below the root (default: the root)",
     )
-    parser.add_argument("--minify-json", action="store_true", help="take the blanks out of included .json files")
+    parser.add_argument(
+        "--minify-json", action="store_true", help="remove insignificant white space from included .json files"
+    )
 
 
 def add_counting_options(parser: argparse.ArgumentParser) -> None:
@@ -58,14 +64,14 @@ def add_counting_options(parser: argparse.ArgumentParser) -> None:
         "--model",
         type=given,
         metavar="NAME",
-        help="count for this model: exactly where its vocabulary is public and deepprompt[tokens] is installed; "
-        "by default the model that a request names, or else by estimate",
+        help="count tokens for this model: exactly if its vocabulary is public and deepprompt[tokens] is installed; "
+        "by default for the model that a request names, or else by estimate",
     )
     parser.add_argument(
         "--usage",
         type=given,
         metavar="FILE",
-        help="calibrate the estimate by recorded usage: a saved session, or a transcript whose records have one",
+        help="calibrate the estimate with recorded usage: a saved session, or a transcript with usage in its records",
     )
 
 
@@ -76,7 +82,7 @@ def check_provider(options: argparse.Namespace, providers: Sequence[str]) -> Non
 
 
 def set_options(options: argparse.Namespace, names: tuple[str, ...]) -> list[str]:
-    """Return those of some options that were given, as they are written."""
+    """Return which of some options were given, as they are written on the command line."""
     values = {name: getattr(options, name) for name in names}
     given_ones = [name for name, value in values.items() if value is not None and value is not False and value != []]
     return [f"--{name.replace('_', '-')}" for name in given_ones]
@@ -87,14 +93,14 @@ def working_folder(options: argparse.Namespace) -> str:
     try:
         folder: str = os.path.abspath(options.cwd)
     except FileNotFoundError:
-        raise SourceError("the current folder is gone; change to another, or pass --cwd DIR") from None
+        raise SourceError("the current folder no longer exists; change to another, or pass --cwd DIR") from None
     if not os.path.isdir(folder):
         raise SourceError(f"--cwd {options.cwd}: not a folder")
     return folder
 
 
 def own_text(path: str) -> str:
-    """Return the text of a file that the user named: theirs, so taken as it is but for BOM and line ends."""
+    """Return the text of a file that the user named. It is trusted: only a BOM and the line ends are changed."""
     data = own_bytes(path, path)
     try:
         text = data.decode("utf-8-sig")

@@ -1,4 +1,4 @@
-"""What commands share about writing: exact bytes to standard output or a file, JSON, lines to standard error."""
+"""Output of commands: exact bytes to standard output or a file, JSON, and lines to standard error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write(text: str, path: str = "") -> None:
-    """Write a text's exact bytes to standard output, or all at once to a file."""
+    """Write the exact bytes of a text to standard output, or replace a file with them."""
     data = from_system(text, "output", []).encode()
     if path:
         _write_file(data, path)
@@ -32,7 +32,7 @@ def write(text: str, path: str = "") -> None:
 
 
 def _write_all(file: BinaryIO, data: bytes) -> None:
-    """Write until nothing is left: an unbuffered stream takes what it can and says how much that was."""
+    """Write all of the data. An unbuffered stream may take only a part of it at a time."""
     view = memoryview(data)
     while view:
         view = view[file.write(view) or 0 :]
@@ -40,7 +40,7 @@ def _write_all(file: BinaryIO, data: bytes) -> None:
 
 
 def _write_file(data: bytes, path: str) -> None:
-    """Replace a file so that its readers see the old text or the new, never half; a pipe or device is written to."""
+    """Replace a file atomically, so that readers see the old text or the new. A pipe or device is written to."""
     target = os.path.realpath(path)
     try:
         mode = os.stat(target).st_mode if os.path.exists(target) else None
@@ -73,6 +73,6 @@ def say(message: str) -> None:
 
 
 def say_notes(notes: Iterable[Note]) -> None:
-    """Print notes to standard error, a line each."""
+    """Print notes to standard error, one on each line."""
     for note in notes:
         say(str(note))

@@ -13,21 +13,21 @@ from dataclasses import dataclass
 PATHS = {"DIR": "folder"} | dict.fromkeys(
     ("FILE", "PATH", "TARGET", "WORKFLOWS", "LOG", "TRANSCRIPT", "PROMPT", "A", "B"), "file"
 )
-"""What is called by one of these names is a path, or may be one; `NAME=PATH` and `[NAME=]TARGET` end with one."""
+"""The names of values that are paths or may be; `NAME=PATH` and `[NAME=]TARGET` end with one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An option, or without names a positional argument."""
+    """An option, or a positional argument, which has no names."""
 
     names: tuple[str, ...]
-    value: str  # what help calls its value; "" where it takes none
+    value: str  # the name of its value in the help; "" if it takes none
     choices: tuple[str, ...]
     path: str  # "file", "folder" or "", by PATHS
     help: str
     required: bool
     repeated: bool
-    excludes: tuple[str, ...]  # the options that do not go with it
+    excludes: tuple[str, ...]  # the options that exclude it
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ class Command:
 
 
 def read_commands(parsers: Mapping[str, argparse.ArgumentParser]) -> list[Command]:
-    """Return what the parsers of `cli.every_parser` say, in their order."""
+    """Return the commands of the parsers that `cli.every_parser` returns, in their order."""
     return [_command(name, parser, _summaries(parsers[""]).get(name, "")) for name, parser in parsers.items()]
 
 
 def _summaries(program: argparse.ArgumentParser) -> dict[str, str]:
     (commands,) = [action for action in program._actions if isinstance(action, argparse._SubParsersAction)]
-    # As help itself shows it, where a percent sign is written twice.
+    # As the help shows it: argparse wants every percent sign twice.
     return {command.dest: (command.help or "") % {} for command in commands._choices_actions}
 
 

@@ -1,4 +1,4 @@
-"""`deepprompt parts`: every prompt part there is, with its version, size, pace and condition."""
+"""`deepprompt parts`: list the prompt parts with their versions, sizes, paces and conditions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from deepprompt.tokens import estimate_tokens
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `parts`."""
-    parser.add_argument("ask", metavar="FAMILY[@VERSION]", nargs="?", help="one family (default: the newest of each)")
+    parser.add_argument(
+        "ask", metavar="FAMILY[@VERSION]", nargs="?", help="list only this family (default: the newest version of each)"
+    )
     add_parts_option(parser)
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line a part."""
+    """Print one line for each part."""
     catalog = catalog_of(options)
     asks = [options.ask] if options.ask else catalog.families()
     rows = [row for ask in asks for row in _rows(catalog, *catalog.resolve(ask))]

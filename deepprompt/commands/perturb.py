@@ -1,4 +1,4 @@
-"""`deepprompt perturb`: call a function with one thing moved at a time, and see whether its static prefix stays."""
+"""`deepprompt perturb`: call a function with one thing changed at a time, and check that its static prefix stays."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "\n".join(
         [
-            "What is moved, each in a fresh process:",
+            "What is changed (the moves), each in a fresh process:",
             *(f"  {kind:<10} {what}" for kind, what in MOVES.items()),
             "",
             "The function runs as your own code does. It may return a text, a Prompt, a",
             "list of messages or the body of a request. Exit 0: the static prefix stayed;",
-            "1: it moved, or the function failed; 2: wrong usage.",
+            "1: it changed, or the function failed; 2: wrong usage.",
         ]
     )
     parser.add_argument(
@@ -38,14 +38,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_folder_option(parser)
     parser.add_argument(
-        "--skip", metavar="MOVE", action="append", default=[], type=_move, help="a move to leave out; may be repeated"
+        "--skip", metavar="MOVE", action="append", default=[], type=_move, help="leave out this move; may be repeated"
     )
     parser.add_argument(
         "--boundary",
         metavar="TEXT",
         type=given,
         default=DYNAMIC_CONTEXT_BOUNDARY,
-        help="what ends the static prefix of a plain text (default: the boundary of build)",
+        help="the text that ends the static prefix of a plain text (default: the boundary of build)",
     )
     parser.add_argument(
         "--timeout",
@@ -54,11 +54,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=TIMEOUT,
         help=f"how long one call may take (default: {TIMEOUT:g})",
     )
-    parser.add_argument("--json", action="store_true", help="every outcome as JSON")
+    parser.add_argument("--json", action="store_true", help="print every outcome as JSON")
 
 
 def _move(value: str) -> str:
-    """Take the name of something that is moved."""
+    """Take the name of a move."""
     names = [kind for kind in MOVES if kind != "again"]
     if value not in names:
         raise argparse.ArgumentTypeError(f"no move {value!r}; there are: {', '.join(names)}")
@@ -66,18 +66,18 @@ def _move(value: str) -> str:
 
 
 def _seconds(value: str) -> float:
-    """Take a time that is longer than none."""
+    """Take a number of seconds above 0."""
     try:
         time = float(value)
     except ValueError:
         time = 0.0
     if not 0 < time < float("inf"):
-        raise argparse.ArgumentTypeError(f"{value!r} is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{value!r} is not a number of seconds above 0")
     return time
 
 
 def run(options: argparse.Namespace) -> int:
-    """Perturb each target and print what was found."""
+    """Perturb each target and print the outcome."""
     folder = working_folder(options)
     functions = [_function(target, folder, options) for target in options.targets]
     found: list[dict[str, object]] = []
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
             result = perturb(
                 function, folder=folder, boundary=options.boundary, skip=options.skip, timeout=options.timeout
             )
-        except CallError as error:  # the others may be better
+        except CallError as error:  # the other targets are still tried
             found.append({"target": str(function), "stable": False, "failed": str(error)})
             say(str(error))
             continue
@@ -107,7 +107,7 @@ def _function(target: str, folder: str, options: argparse.Namespace) -> Function
         return function
     path = named.get(target, target)
     if os.path.isfile(os.path.join(folder, path)) and not path.endswith(".py"):
-        options.usage_error(f"{path}: a file does not move by itself; perturb calls functions")
+        options.usage_error(f"{path}: a file never changes by itself; perturb calls functions")
     try:
         return find_function(target, folder)
     except SourceError as error:

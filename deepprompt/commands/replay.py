@@ -1,4 +1,4 @@
-"""`deepprompt replay`: whether the prompts of a log would still be the same, and which include moved if not."""
+"""`deepprompt replay`: assemble the prompts of a log again, and report which includes changed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `replay`."""
     parser.add_argument("log", metavar="LOG", help="a log that 'assemble --log' or AuditLog wrote")
     parser.add_argument(
-        "--root", type=given, default=os.curdir, metavar="DIR", help="where the files are (default: here)"
+        "--root",
+        type=given,
+        default=os.curdir,
+        metavar="DIR",
+        help="the folder of the files (default: the current one)",
     )
-    parser.add_argument("--json", action="store_true", help="the drift as JSON")
+    parser.add_argument("--json", action="store_true", help="print the changes as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what drifted; exit 1 if anything did."""
+    """Print the prompts that changed; exit 1 if there are any."""
     contents = read_log(options.log)
     assemblers: dict[tuple[str, bool], PromptAssembler] = {}
     drifts = [(number, record, replay(record, assemblers, options.root)) for number, record in contents.records]
@@ -44,8 +48,8 @@ def run(options: argparse.Namespace) -> int:
             )
             write_lines(lines)
     for number in contents.damaged:
-        say(f"{options.log}:{number}: not a whole record; passed over")
-    if contents.damaged and not drifts:  # a green light here would be one for nothing
+        say(f"{options.log}:{number}: not a whole record; skipped")
+    if contents.damaged and not drifts:  # success would say nothing
         raise AuditError(f"{options.log}: no record in it; is it a log of assembled prompts?")
     are = "is" if len(drifts) == 1 else "are"
     say(f"{len(drifts) - len(found)} of {counted(len(drifts), 'prompt')} {are} the same")

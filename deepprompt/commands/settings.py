@@ -1,7 +1,7 @@
-"""What a project says of itself in `[tool.deepprompt]`: its prompts, and how they are guarded.
+"""Read the settings of a project from `[tool.deepprompt]`: its prompts, and how they are guarded.
 
-The file is the one that the user names, or `pyproject.toml` in the folder that the command is run for; no folder above
-it and nothing inside a prompt or a linted file is looked at. Whatever is not known there is an error, not ignored.
+The file is the one that the user names, or `pyproject.toml` in the project's folder. No folder above it is searched,
+and nothing inside a prompt or a linted file can change a setting. An unknown setting is an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TABLE = "tool.deepprompt"
 
 
 def read_settings(folder: str, path: str | None = None) -> Settings:
-    """Return the settings in a file that the user names, or in the folder's own; the silent ones where it has none."""
+    """Return the settings in a file that the user names, or in the folder's pyproject.toml; else the defaults."""
     name = path or FILE
     file = os.path.join(folder, name)
     if path is None and not os.path.exists(file):
@@ -53,7 +53,7 @@ def _say_once(_: str, line: str) -> None:
 
 
 def _unknown_models(settings: Settings) -> Iterator[str]:
-    """Yield what there is to say of models that the facts do not know: no error, as new ones come every month."""
+    """Yield a line for each model that the facts do not know. That is no error, as new models come out every month."""
     if not settings.models:
         return
     from deepprompt.providers.facts import bundled_facts

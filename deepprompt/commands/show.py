@@ -1,4 +1,4 @@
-"""`deepprompt show`: the exact text of one prompt part or other file, and the start of an override of a part."""
+"""`deepprompt show`: print the exact text of a prompt part or another file, or start an override of a part."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--override-in",
         type=given,
         metavar="DIR",
-        help="copy the part there, to be edited, for build --parts DIR",
+        help="copy the part into this folder for you to edit, and build with --parts DIR",
     )
 
 
@@ -45,7 +45,7 @@ def _start_override(folder: str, family: str, version: str, part: str, text: str
     path = os.path.join(folder, family, version, *part.split("/")) + SUFFIX
     table = os.path.join(folder, family, version, TABLE)
     if os.path.lexists(path):
-        raise SourceError(f"{path}: there is an override already; edit it, or remove it first")
+        raise SourceError(f"{path}: the override exists already; edit it, or remove it first")
     lines = ""
     try:
         if os.path.exists(table):

@@ -1,4 +1,4 @@
-"""The prompts of a project as `check` guards them, and `lint` and `lock` by themselves: loaded by name and target."""
+"""The prompts of a project, loaded for `lint`, `lock` and `check`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from deepprompt.providers.recognise import MESSAGES
 from deepprompt.text.hygiene import decode, unify_line_ends
 
 TEXT_FILES = (".md", ".mdc", ".txt", ".prompt", ".rst")
-"""What of a folder is linted."""
+"""The files of a folder that are linted."""
 
 _MOST_FILES = 10_000
-# What tools put into a project's folder, our own snapshots among it.
+# Folders that tools write, among them our own snapshots.
 _NOT_PROMPTS = frozenset(("__pycache__", "__snapshots__", "build", "dist", "node_modules", "site-packages", "venv"))
 
 
 def load_subject(name: str, target: str, folder: str, timeout: float) -> Subject:
-    """Return what a target holds, to be linted."""
+    """Return the prompt, request or texts of a target, ready to lint."""
     path = os.path.join(folder, target)
     if target != "-" and os.path.isdir(path):
         return _folder(target, path)
@@ -50,7 +50,7 @@ def _is_recorded(item: object) -> bool:
 
 
 def _folder(target: str, path: str) -> Subject:
-    """Return the text files of a folder, each as a part, in the order of their paths."""
+    """Return the text files of a folder, in the order of their paths, each as a part."""
     texts = []
     for root, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_PROMPTS)
@@ -71,7 +71,7 @@ def read_file(path: str, name: str) -> str:
 
 
 def lock_target(name: str, target: str, settings: Settings, folder: str) -> LockedPrompt:
-    """Return a prompt of a project as it is now."""
+    """Return a prompt of a project as it is now, ready to lock."""
     value = read_target(target, folder, settings.timeout)
     try:
         return lock_prompt(name, target, value, folder=folder, boundary=settings.boundary)
@@ -80,7 +80,7 @@ def lock_target(name: str, target: str, settings: Settings, folder: str) -> Lock
 
 
 def read_locked(settings: Settings, folder: str) -> list[LockedPrompt]:
-    """Return the prompts as they are locked."""
+    """Return the prompts in the lock file."""
     path = os.path.join(folder, settings.lock)
     if not os.path.exists(path):
         raise SourceError(f"{settings.lock}: no such file; write it with 'deepprompt lock', and commit it")

@@ -1,4 +1,4 @@
-"""`deepprompt versions`: which families of prompt parts there are, in which versions."""
+"""`deepprompt versions`: list the families of prompt parts and their versions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from deepprompt.errors import AssetError
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `versions`."""
     add_parts_option(parser)
-    parser.add_argument("--json", action="store_true", help="families with their versions as JSON")
+    parser.add_argument("--json", action="store_true", help="print the families and their versions as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line a family: its name, then its versions, oldest first."""
+    """Print one line for each family: its name, then its versions, oldest first."""
     catalog = catalog_of(options)
     versions = {family: catalog.versions(family) for family in catalog.families()}
     if not versions:

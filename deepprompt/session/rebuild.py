@@ -1,4 +1,4 @@
-"""The requests that a conversation was made of, made again: each as it would be sent, in time for what is new in it."""
+"""Rebuild the requests of a conversation from its messages, each as it would have been sent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MARKED = re.compile(f'"(?:{"|".join(MARKS)})"')
 def rebuild(
     prompt: Prompt, messages: Sequence[Any], provider: str, rules: Rules, facts: Facts
 ) -> list[Sequence[Segment]]:
-    """Return the requests that the answers of a conversation were given to, marked where the provider takes marks."""
+    """Return the request before each response of a conversation, with cache marks if the provider takes them."""
     for number, message in enumerate(messages):
         if not isinstance(message, Mapping):
             raise MessageError(f"messages[{number}]: expected an object, not {type(message).__name__}")
@@ -39,7 +39,7 @@ def rebuild(
     if not rules.marks or provider not in TARGETS:
         whole = _Reader()
         return [whole.read({"messages": messages[:end]}, replace(prompt, messages=())) for end in ends]
-    if _MARKED.search(as_json(messages)):  # a caller's own marks are kept, and count against those that are placed
+    if _MARKED.search(as_json(messages)):  # the caller's own marks are kept, and count against the limit
         model = rules.model
         return [read_request(build_request(prompt, messages[:end], to=provider, model=model, facts=facts).body)
                 for end in ends]  # fmt: skip
@@ -78,7 +78,7 @@ class _Reader:
 
 
 def ends_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[int]:
-    """Yield how many messages each request had: all before an answer, and the last, which may have none yet."""
+    """Yield the number of messages of each request: all before a response, and the last, which may have none yet."""
     asked = answering = False
     for number, message in enumerate(messages):
         answers = message.get("role") in _ANSWERING or message.get("type") in _ANSWERS

@@ -358,7 +358,7 @@ class TestUsage:
         [
             (("a",), "the following arguments are required: B"),
             (("", "b"), "argument A: is empty"),
-            (("a", "b", "--model", "x"), "--model needs --provider NAME, whose model it is"),
+            (("a", "b", "--model", "x"), "--model needs --provider NAME, the provider of the model"),
             (("a", "b", "--provider", "antropic"), "no provider 'antropic'; there are: anthropic, bedrock, deepseek"),
             (
                 ("a", "b", "--provider", "anthropic"),

@@ -112,11 +112,11 @@ USAGE: dict[str, tuple[Sequence[str], str]] = {
     ),
     "answer of cached content": (
         [*GEMINI, "--make-cached-content", "9", "--max-output-tokens", "5"],
-        "--max-output-tokens does not go with --make-cached-content, which asks for no answer",
+        "--max-output-tokens does not go with --make-cached-content, which asks for no response",
     ),
     "lifetime of cached content": (
         [*GEMINI, "--make-cached-content", "9", "--lifetime", "1h"],
-        "--lifetime does not go with --make-cached-content, which asks for no answer",
+        "--lifetime does not go with --make-cached-content, which asks for no response",
     ),
     "key elsewhere": (
         [*TO, "--cache-key", "k"],
@@ -132,7 +132,7 @@ USAGE: dict[str, tuple[Sequence[str], str]] = {
     ),
     "the other limit": (
         [*TO, "--max-tokens", "100"],
-        "--max-tokens is of the prompt and needs --preset; the answer's is --max-output-tokens",
+        "--max-tokens limits the prompt and needs --preset; the response is limited by --max-output-tokens",
     ),
     "empty model": (["--to", "openai", "--model", ""], "argument --model: is empty"),
     "empty message": ([*TO, "--message", ""], "argument --message: is empty"),

@@ -223,5 +223,5 @@ def test_another_folder(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         assert main(["explain", target, "--cwd", str(tmp_path / "away"), "--json"]) == 0
         assert json.loads(capsysbinary.readouterr().out)["bytes"] == size
     source = f"{tmp_path}/away/app.py"
-    refused = f"{source}: Python source is no prompt; name the function, as {source}:function"
+    refused = f"{source}: is Python source, not a prompt; name the function, as {source}:function"
     assert failure(capsysbinary, source) == refused

@@ -248,7 +248,7 @@ class TestWhereItGoes:
         else:
             os.symlink("mine" if make == "link" else "nowhere", target)
         said = failure(capsysbinary, tmp_path / "mine", "-o", target)
-        assert said == f"{target}: is there already, and is no page of 'deepprompt inspect'; name another file"
+        assert said == f"{target}: exists, and is not a page of 'deepprompt inspect'; name another file"
         assert (tmp_path / "mine").read_text() == "mine"
         assert not (tmp_path / "nowhere").exists()
 
@@ -279,7 +279,7 @@ def test_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: Cap
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     monkeypatch.setattr(webbrowser, "open", lambda _: False)
     assert failure(capsysbinary, tmp_path / "a", "--open", "-o", tmp_path / "page.html") == (
-        f"no browser could be started; open {tmp_path / 'page.html'}"
+        f"could not start a browser; open {tmp_path / 'page.html'}"
     )
 
 
@@ -288,7 +288,7 @@ def test_wrong_usage(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     (tmp_path / "a").write_text("One.")
     (tmp_path / "log").write_text(json.dumps([BODY, BODY]))
     page = ("-o", tmp_path / "page.html")
-    assert "error: say where the page is to go: -o FILE, or --open" in wrong(capsysbinary, tmp_path / "a")
+    assert "error: say where to write the page: -o FILE, or --open" in wrong(capsysbinary, tmp_path / "a")
     assert "error: A and B cannot both be standard input" in wrong(capsysbinary, "-", "-", *page)
     both = (tmp_path / "a", tmp_path / "a", "--as", "session")
     assert "error: --as session shows one conversation: give A alone" in wrong(capsysbinary, *both, *page)

@@ -102,7 +102,7 @@ def test_only_a_lock_is_replaced(tmp_path: Path, capsys: Capture) -> None:
     folder = project(tmp_path)
     (folder / "notes.txt").write_text("Mine.\n")
     said = failure(capsys, "lock", "--cwd", folder, "--lock", "notes.txt")
-    assert said == "notes.txt: is there, and is no lock file; --lock FILE names another"
+    assert said == "notes.txt: exists, and is not a lock file; name another with --lock FILE"
     run(capsys, "lock", "--cwd", folder)
     newer = (folder / "deepprompt.lock").read_text().replace("lock = 1", "lock = 2")
     (folder / "deepprompt.lock").write_text(newer)
@@ -146,7 +146,7 @@ def test_what_cannot_be_locked(tmp_path: Path, capsys: Capture) -> None:
     assert "bad.json: not a request of any provider" in failure(capsys, "lock", "--cwd", folder, "bad.json")
     assert "standard input cannot be locked" in failure(capsys, "lock", "--cwd", folder, "x=-")
     assert failure(capsys, "lock", "--cwd", folder, "app.py") == (
-        "app.py: Python source is no prompt; name the function, as app.py:function"
+        "app.py: is Python source, not a prompt; name the function, as app.py:function"
     )
     empty = tmp_path / "empty"
     empty.mkdir()

@@ -134,9 +134,9 @@ WRONG = {
         ["prompts:wide", "--skip", "again"],
         "argument --skip: no move 'again'; there are: turn, clock, time zone,",
     ),
-    "no time": (["prompts:wide", "--timeout", "0"], "argument --timeout: '0' is no number of seconds above 0"),
-    "no number": (["prompts:wide", "--timeout", "1m"], "argument --timeout: '1m' is no number of seconds above 0"),
-    "forever": (["prompts:wide", "--timeout", "inf"], "argument --timeout: 'inf' is no number of seconds above 0"),
+    "no time": (["prompts:wide", "--timeout", "0"], "argument --timeout: '0' is not a number of seconds above 0"),
+    "no number": (["prompts:wide", "--timeout", "1m"], "argument --timeout: '1m' is not a number of seconds above 0"),
+    "forever": (["prompts:wide", "--timeout", "inf"], "argument --timeout: 'inf' is not a number of seconds above 0"),
     "no boundary": (["prompts:wide", "--boundary", ""], "argument --boundary: is empty"),
     "no option": (["prompts:wide", "--fast"], "unrecognized arguments: --fast"),
 }
@@ -165,7 +165,7 @@ FAILURES = {
     "no option of build": (["build --portible"], "build --portible: unrecognized arguments: --portible"),
     "an option of the command": (
         ["build --json"],
-        "build --json: --json is for the command; here it is the prompt that counts",
+        "build --json: --json is only for the command itself; here only the prompt matters",
     ),
     "no quotation": (["build 'x"], "build 'x: No closing quotation"),
 }

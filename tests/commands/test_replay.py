@@ -81,8 +81,8 @@ def test_damaged(root: Path, capsys: CaptureText) -> None:
     assert main(["replay", "log", "--root", "root"]) == 0
     assert capsys.readouterr() == (
         "",
-        "deepprompt: log:2: not a whole record; passed over\n"
-        "deepprompt: log:4: not a whole record; passed over\n"
+        "deepprompt: log:2: not a whole record; skipped\n"
+        "deepprompt: log:4: not a whole record; skipped\n"
         "deepprompt: 2 of 2 prompts are the same\n",
     )
 

@@ -174,7 +174,7 @@ class TestOverride:
         else:
             path.symlink_to("nowhere")
         assert main(["show", "glob", "--override-in", str(tmp_path)]) == 1
-        message = f"deepprompt: {path}: there is an override already; edit it, or remove it first\n"
+        message = f"deepprompt: {path}: the override exists already; edit it, or remove it first\n"
         assert capsysbinary.readouterr() == (b"", message.encode())
         assert [entry.name for entry in path.parent.iterdir()] == ["glob.md"]
 

@@ -1,4 +1,4 @@
-"""`deepprompt build`: gather, build a prompt, print it. The ways to build one are in the modules beside this one."""
+"""`deepprompt build`: build a prompt and print it. Each way to build one has its own module in this package."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from deepprompt.tokens import estimate_tokens
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `build`."""
     parser.epilog = (
-        "The prompt alone goes to standard output; what was skipped, refused or cut goes to standard error. "
-        "Exit 0: built; 1: could not be built; 2: wrong usage."
+        "Only the prompt goes to standard output; notes about skipped, refused or truncated input go to standard "
+        "error. Exit 0: built; 1: failed; 2: wrong usage."
     )
     folder.add_options(parser)
     add_preset_options(parser)
     add_agent_options(parser)
     request.add_options(parser)
     out = parser.add_argument_group("what to print")
-    out.add_argument("--prefix-only", action="store_true", help="only the static prefix, up to the boundary")
-    out.add_argument("--json", action="store_true", help="text, parts, hashes and notes as JSON")
+    out.add_argument("--prefix-only", action="store_true", help="print only the static prefix, up to the boundary")
+    out.add_argument("--json", action="store_true", help="print the text, parts, hashes and notes as JSON")
     out.add_argument(
         "--out",
         type=given,
         metavar="FILE",
-        help="write to a file, all at once, not to standard output",
+        help="write to a file instead of standard output",
     )
-    out.add_argument("--quiet", action="store_true", help="say nothing on standard error about skipped or cut input")
+    out.add_argument("--quiet", action="store_true", help="print no notes about skipped or truncated input")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Build the prompt and print it. What a way to build needs is imported when it is taken."""
+    """Build the prompt and print it. Each way to build one is imported only when it is used."""
     request.check(options)
     rows: list[dict[str, object]] = []
     prompt = compose(options, rows)
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Prompt:
-    """Return the prompt that the options ask for; `rows` gets what became of each part of a preset."""
+    """Return the prompt that the options ask for, and add to `rows` which parts of a preset are in it and why."""
     if options.custom_file and (options.append or options.append_file):
         options.usage_error("--custom-file is printed as it is: --append and --append-file cannot add to it")
     preset = bool(options.preset) and _family(options.preset) != "base"
@@ -73,7 +73,7 @@ def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Promp
         options.usage_error(f"{alone[0]} needs --agent FILE")
     others = ("preset", "base", "base_file", "custom_file", "parts", "append", "append_file", "no_project")
     if options.agent and (other := set_options(options, others)):
-        options.usage_error(f"{other[0]} does not go with --agent, whose prompt is made of its own sections")
+        options.usage_error(f"{other[0]} does not go with --agent, which has its own sections")
     if not preset and options.parts and not options.base:
         options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
     if options.custom_file:

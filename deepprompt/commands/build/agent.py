@@ -1,4 +1,4 @@
-"""`deepprompt build --agent`: an agent's prompt of tagged sections, out of JSON files with the values' own fields."""
+"""`deepprompt build --agent`: an agent's prompt of tagged sections, from JSON files."""
 
 from __future__ import annotations
 

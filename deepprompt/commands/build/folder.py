@@ -1,4 +1,4 @@
-"""`deepprompt build` for a folder: the cache-stable builder with all that there is to gather about it."""
+"""`deepprompt build` for a folder: the cache-stable builder, with everything gathered from the folder."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from deepprompt.systems.builder import SystemPromptBuilder
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where to look and what the prompt is made of."""
+    """Add the options about where to look and what the prompt is made of."""
     where = parser.add_argument_group("where to look")
     add_folder_option(where)
     where.add_argument(
-        "--home", metavar="DIR", help="the user's folder, searched second (default: yours; '' searches none)"
+        "--home",
+        metavar="DIR",
+        help="the user's home folder, searched after the project (default: yours; '' searches none)",
     )
     where.add_argument(
         "--root",
@@ -33,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--portable",
         action="store_true",
-        help="show instruction files by their path in the project or after ~/, alike on every machine",
+        help="show instruction files by their path in the project or below ~/, the same on every machine",
     )
     where.add_argument("--no-git", action="store_true", help="leave out branch, status and diff")
     where.add_argument("--no-project", action="store_true", help="leave out everything after the boundary")
@@ -46,23 +48,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a bundled base prompt: 1.0.0, ~=1.0, or FAMILY@VERSION (default: 1.0.0)",
     )
     only.add_argument(
-        "--base-file", type=given, metavar="FILE", help="your own base prompt in place of the bundled one"
+        "--base-file", type=given, metavar="FILE", help="use your own base prompt instead of a bundled one"
     )
     only.add_argument(
-        "--custom-file", type=given, metavar="FILE", help="your own whole prompt: printed as it is, nothing added"
+        "--custom-file", type=given, metavar="FILE", help="print your own whole prompt as it is, with nothing added"
     )
     base.add_argument(
         "--parts",
         type=given,
         metavar="DIR",
-        help="a folder laid out like ours, to take --base from or to override parts of a --preset",
+        help="a folder of parts, laid out like the bundled ones, for --base or to override parts of a --preset",
     )
     base.add_argument(
         "--append",
         metavar="TEXT",
         action="append",
         default=[],
-        help="text for the end of the static prefix; may be repeated",
+        help="add this text at the end of the static prefix; may be repeated",
     )
     base.add_argument(
         "--append-file",
@@ -70,12 +72,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="the same from a file, after --append; may be repeated",
+        help="add the text of this file, after --append; may be repeated",
     )
 
 
 def compose_folder(options: argparse.Namespace) -> Prompt:
-    """Gather, build, and return the prompt."""
+    """Gather the inputs and return the prompt."""
     cwd = working_folder(options)
     home = _home() if options.home is None else options.home
     home = os.path.abspath(home) if home else ""
@@ -101,7 +103,7 @@ def _project(cwd: str, options: argparse.Namespace) -> ProjectContext:
 
 
 def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
-    """Return the base that was asked for, nothing for the builder's own."""
+    """Return the parts of the base that the options name, none for the builder's default."""
     if options.preset:
         from deepprompt.systems.preset import resolve_preset
 
@@ -118,6 +120,6 @@ def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
 
 
 def _home() -> str:
-    """Return the user's folder, "" where there is none."""
+    """Return the user's home folder, "" if there is none."""
     home = os.path.expanduser("~")
     return "" if home == "~" or os.environ.get("HOME") == "" else home

@@ -1,6 +1,6 @@
 """The options of `deepprompt build` that go with a preset or an agent, and parts made of the user's own text.
 
-They are apart from the modules that build with them, so that other builds do not pay for the imports of those.
+They are separate from the modules that use them, so that other builds do not import those modules.
 """
 
 from __future__ import annotations
@@ -26,49 +26,65 @@ def add_preset_options(parser: argparse.ArgumentParser) -> None:
         "--preset",
         type=given,
         metavar="NAME",
-        help="claude_code: the catalogue of parts; deepseek: as without it",
+        help="claude_code: a coding agent from the catalogue of parts; deepseek: the same as without --preset",
+    )
+    group.add_argument("--tool", action="append", default=[], metavar="NAME", help="enable this tool; may be repeated")
+    group.add_argument(
+        "--mcp", action="append", default=[], metavar="NAME", help="name a connected MCP server; may be repeated"
     )
     group.add_argument(
-        "--tool", action="append", default=[], metavar="NAME", help="a tool that is enabled; may be repeated"
+        "--slash-command",
+        action="append",
+        default=[],
+        metavar="NAME[=TEXT]",
+        help="offer this slash command; may be repeated",
+    )
+    group.add_argument("--sessions", action="store_true", help="say that past sessions can be searched")
+    group.add_argument("--memory", action="store_true", help="say that the agent keeps notes between sessions")
+    group.add_argument(
+        "--claude-md", action="store_true", help="load the CLAUDE.md files of the folder and the folders above it"
     )
     group.add_argument(
-        "--mcp", action="append", default=[], metavar="NAME", help="an MCP server that is connected; may be repeated"
+        "--output-style-file", type=given, metavar="FILE", help="the style in which the agent should respond"
     )
     group.add_argument(
-        "--slash-command", action="append", default=[], metavar="NAME[=TEXT]", help="a slash command; may be repeated"
+        "--order", choices=ORDERS, help="the order of the parts: algorithm or catalog (default: algorithm)"
     )
-    group.add_argument("--sessions", action="store_true", help="past sessions can be searched")
-    group.add_argument("--memory", action="store_true", help="the agent keeps notes between sessions")
-    group.add_argument("--claude-md", action="store_true", help="load the CLAUDE.md files of the folder and above it")
-    group.add_argument("--output-style-file", type=given, metavar="FILE", help="how the agent should respond")
-    group.add_argument("--order", choices=ORDERS, help="the order of the parts (default: algorithm)")
     group.add_argument(
-        "--environment-last", action="store_true", help="put folder, system and shell behind the boundary"
+        "--environment-last", action="store_true", help="put the folder, system and shell after the boundary"
     )
-    group.add_argument("--max-tokens", type=int, metavar="N", help="fail when the prompt has more tokens, by estimate")
+    group.add_argument("--max-tokens", type=int, metavar="N", help="fail if the prompt has more tokens, by estimate")
 
 
 def add_agent_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that go with `--agent`."""
     group = parser.add_argument_group("an agent's run (--agent)")
     group.add_argument("--agent", type=given, metavar="FILE", help="the agent, as JSON: identity, instructions, ...")
-    group.add_argument("--channel", metavar="NAME", help="where its answers are shown, such as telegram")
+    group.add_argument("--channel", metavar="NAME", help="the channel that shows its responses, such as telegram")
     group.add_argument(
-        "--directory", action="append", default=[], metavar="DIR", help="another folder it may use; may be repeated"
+        "--directory",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="another folder that it may use; may be repeated",
     )
     group.add_argument("--task", type=given, metavar="FILE", help="the task it is bound to, as JSON: id, title, ...")
-    group.add_argument("--memories", type=given, metavar="FILE", help="what all agents know, as a JSON list of texts")
-    group.add_argument("--background", action="store_true", help="its answers are not sent to the user")
-    group.add_argument("--now", type=given, metavar="ISO", help="the time, with its zone (default: the clock's)")
+    group.add_argument(
+        "--memories", type=given, metavar="FILE", help="memories that all agents share, as a JSON list of texts"
+    )
+    group.add_argument("--background", action="store_true", help="say that its responses are not sent to the user")
+    group.add_argument(
+        "--now", type=given, metavar="ISO", help="the current time, with its zone (default: by the clock)"
+    )
 
 
 def appended(options: argparse.Namespace, notes: list[Note]) -> list[Part]:
-    """Return what `--append` and `--append-file` add."""
+    """Return the parts that `--append` and `--append-file` add."""
     texts = [from_system(text, "append", notes) for text in options.append if text]
     parts = [Part("append", text, Pace.PROJECT, "argument:append") for text in texts]
     return parts + [Part("append", own_text(path), Pace.PROJECT, f"file:{path}") for path in options.append_file]
 
 
 def own_part(name: str, path: str) -> tuple[Part]:
-    """Return a file that the user named as the one part of a prompt."""
+    """Return the text of a file that the user named as a single part."""
     return (Part(name, own_text(path), Pace.RELEASE, f"file:{path}"),)

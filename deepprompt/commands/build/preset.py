@@ -1,4 +1,4 @@
-"""`deepprompt build --preset`: a whole agent's prompt from the catalogue, and why each part is in it or not."""
+"""`deepprompt build --preset`: a whole agent's prompt from the catalogue, and why each part is in it or left out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from deepprompt.text.hygiene import from_system
 
 
 def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -> Prompt:
-    """Return the preset's prompt, and into `rows` why each of its parts is in or out."""
+    """Return the preset's prompt, and add to `rows` why each part is in it or left out."""
     notes: list[Note] = []
     cwd = working_folder(options)
     project = discover_project_context(cwd)

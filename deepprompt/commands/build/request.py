@@ -1,4 +1,4 @@
-"""`deepprompt build --to PROVIDER`: the prompt as the request that the provider is sent."""
+"""`deepprompt build --to PROVIDER`: print the prompt as a provider's request."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ OPTIONS = (
     "cached_content", "make_cached_content", "facts", "explain",
 )  # fmt: skip
 
-# What a request takes and the one that makes cached content does not.
+# Options of a request that a request for cached content does not take.
 _NOT_CACHED = ("max_output_tokens", "stream", "prefix_lifetime", "lifetime")
 _KEYED = ("openai", "openai-responses", "litellm")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that make a request of the prompt."""
+    """Add the options of a request."""
     wire = parser.add_argument_group("as a request")
     wire.add_argument(
         "--to",
@@ -45,23 +45,32 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the conversation: a JSON list of messages, or an object with messages and tools; - is standard input",
     )
-    wire.add_argument("--max-output-tokens", type=_count, metavar="N", help="the limit of the answer")
-    wire.add_argument("--stream", action="store_true", help="ask for a stream that says what was cached")
+    wire.add_argument("--max-output-tokens", type=_count, metavar="N", help="the limit for the response")
+    wire.add_argument("--stream", action="store_true", help="ask for a stream that reports what was cached")
     wire.add_argument(
-        "--prefix-lifetime", type=given, metavar="TIME", help="how long tools and system prompt are cached, such as 1h"
+        "--prefix-lifetime",
+        type=given,
+        metavar="TIME",
+        help="how long the tools and the system prompt are cached, such as 1h",
     )
     wire.add_argument("--lifetime", type=given, metavar="TIME", help="how long the conversation is cached")
     wire.add_argument("--cache-key", type=given, metavar="KEY", help="OpenAI's prompt_cache_key; one for each tenant")
     cached = wire.add_mutually_exclusive_group()
-    cached.add_argument("--cached-content", type=given, metavar="NAME", help="Gemini: go on after this cached content")
+    cached.add_argument(
+        "--cached-content", type=given, metavar="NAME", help="Gemini: continue after this cached content"
+    )
     cached.add_argument(
         "--make-cached-content",
         metavar="SECONDS",
         type=_count,
-        help="Gemini: print the request that makes cached content, to last this long",
+        help="Gemini: print the request that creates cached content with this lifetime",
     )
-    wire.add_argument("--facts", type=given, metavar="FILE", help="your own facts about models, over the bundled ones")
-    wire.add_argument("--explain", action="store_true", help="print where the cache marks stand and why, not the body")
+    wire.add_argument(
+        "--facts", type=given, metavar="FILE", help="your own facts about models, which override the bundled ones"
+    )
+    wire.add_argument(
+        "--explain", action="store_true", help="print the places of the cache marks and the reasons instead of the body"
+    )
 
 
 def _count(text: str) -> int:
@@ -71,7 +80,7 @@ def _count(text: str) -> int:
 
 
 def check(options: argparse.Namespace) -> None:
-    """End with wrong usage where options of a request contradict each other, or would be ignored."""
+    """End with wrong usage if options of a request contradict each other or would be ignored."""
     alone = set_options(options, OPTIONS)
     if not options.to and alone:
         options.usage_error(f"{alone[0]} needs --to PROVIDER, one of {', '.join(TARGETS)}")
@@ -80,13 +89,15 @@ def check(options: argparse.Namespace) -> None:
     if not options.model:
         options.usage_error(f"--to {options.to} needs --model NAME, the model as {options.to} calls it")
     if options.max_tokens is not None and not options.preset:
-        options.usage_error("--max-tokens is of the prompt and needs --preset; the answer's is --max-output-tokens")
+        options.usage_error(
+            "--max-tokens limits the prompt and needs --preset; the response is limited by --max-output-tokens"
+        )
     if options.to != "gemini" and (of_gemini := set_options(options, ("cached_content", "make_cached_content"))):
         options.usage_error(f"{of_gemini[0]} needs --to gemini: cached content is Gemini's")
     if options.to not in _KEYED and options.cache_key:
         options.usage_error(f"--cache-key needs --to {' or '.join(_KEYED)}; {options.to} takes no key")
     if options.make_cached_content and (other := set_options(options, _NOT_CACHED)):
-        options.usage_error(f"{other[0]} does not go with --make-cached-content, which asks for no answer")
+        options.usage_error(f"{other[0]} does not go with --make-cached-content, which asks for no response")
 
 
 def run(options: argparse.Namespace, prompt: Prompt) -> int:
@@ -166,7 +177,7 @@ def _conversation(path: str) -> tuple[Sequence[Mapping[str, object]], Sequence[M
 
 
 def _found(data: object) -> str:
-    """Say what is there in place of messages, and how it would do."""
+    """Describe a value that is not a list of messages, and how to fix it."""
     if not isinstance(data, dict):
         return "text" if isinstance(data, str) else "null" if data is None else "a number or a truth value"
     if "role" in data:
