@@ -1,4 +1,4 @@
-"""A request for Anthropic's Messages API: every content a list of blocks, so that a mark changes no other byte."""
+"""Anthropic's Messages API. Content is always a list of blocks, so that a mark changes no other byte."""
 
 from __future__ import annotations
 

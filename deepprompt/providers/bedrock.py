@@ -1,4 +1,4 @@
-"""A request for Amazon Bedrock's Converse API: roles take turns, and a mark is an element of its own after a block."""
+"""Amazon Bedrock's Converse API: roles alternate, and a mark is an element of its own after a block."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write_tool(tool: Tool) -> Payload:
 
 
 def arguments(model: str, body: Payload) -> Payload:
-    """Return what botocore's `converse` takes: the body with the model, and bytes as bytes."""
+    """Return the arguments of botocore's `converse`: the body with the model, and with bytes instead of base64."""
     return {"modelId": model, **_with_bytes(body)}
 
 
@@ -67,7 +67,7 @@ def _with_bytes(value: Any) -> Any:
         return value
     if set(value) == {"bytes"} or set(value) == {"redactedContent"}:
         return {key: base64.b64decode(data) for key, data in value.items()}
-    # A tool's own input and schema are data, whatever their keys are.
+    # The input and the schema of a tool are data, whatever their keys are.
     return {key: item if key in ("input", "json") else _with_bytes(item) for key, item in value.items()}
 
 

@@ -1,8 +1,7 @@
-"""What the writers of the providers' requests share: the request in neutral values, and the draft that they fill.
+"""A request while it is written: a writer turns an `Outline` into a provider's body and fills a `Draft` on the way.
 
-A writer turns an `Outline` into a provider's body, block by block, and notes the end of each as a `Spot`. What a
-provider refuses is settled here, the same way for each of them: blank texts, ids and images that it does not take,
-roles that must take turns.
+The draft records the end of each block as a `Spot`, where a mark may go. It also handles, in one way for all providers,
+what some of them refuse: blank texts, ids and images that they do not take, roles that do not alternate.
 """
 
 from __future__ import annotations
@@ -37,20 +36,20 @@ _NOTHING = "nothing but blank text: left out"
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The end of a block. `put` writes a mark of a lifetime there ("" for the default); None where none may stand."""
+    """The end of a block. `put` writes a mark there with a lifetime, "" for the default; it is None if no mark may."""
 
     place: str
     kind: str
-    """What the block is: `tools`, `system`, `text`, `image`, `tool_use`, `tool_result` and so on."""
+    """The kind of block: `tools`, `system`, `text`, `image`, `tool_use`, `tool_result` and so on."""
     tokens: int
-    """How many tokens the block has, by estimate."""
+    """The tokens of the block, by estimate."""
     put: Callable[[str], None] | None
     message: int = -1
-    """The caller's message that it belongs to; -1 for what stands before the conversation."""
+    """The index of the caller's message that it belongs to; -1 before the conversation."""
     pace: Pace | None = None
-    """How often a system block changes, counting what stands before it."""
+    """How often a system block changes, including everything before it."""
     asked: str | None = None
-    """The lifetime that the caller's own mark asks for here; None without one."""
+    """The lifetime of the caller's own mark here; None without a mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +58,12 @@ class Settled:
 
     messages: tuple[Payload, ...] = ()
     size: int = 0
-    """How many of the caller's messages these are."""
+    """How many of the caller's messages were written."""
     tokens: int = 0
 
 
 class Draft:
-    """A request in the making: the spots where marks may stand, and notes on what was left out or changed."""
+    """A request while it is written: the spots where marks may go, and notes on what was left out or changed."""
 
     def __init__(self, rules: Rules, notes: list[Note], settled: Settled = Settled()) -> None:
         self.rules = rules
@@ -75,7 +74,7 @@ class Draft:
         self._start = 0
 
     def begin(self, messages: list[Payload]) -> list[Payload]:
-        """Return the list of a body that the conversation is written to, with the settled start of it added."""
+        """Start the conversation in a body's list of messages: add the settled ones, and return the list."""
         messages += self.settled.messages
         if self.settled.messages:
             self.spots.append(Spot("", "settled", self.settled.tokens, None, message=self.settled.size - 1))
@@ -84,7 +83,7 @@ class Draft:
 
     @property
     def written(self) -> list[Payload]:
-        """The messages that were written, without the settled ones."""
+        """The messages written since `begin`, without the settled ones."""
         return self._messages[self._start :]
 
     @property
@@ -99,7 +98,7 @@ class Draft:
         put: Callable[[str], None] | None,
         message: Message | None = None,
     ) -> None:
-        """Note the end of a block: of a message, of the system prompt, or of the tools, given as their text."""
+        """Record the end of a block of a message, of a block of the system prompt, or of the tools, given as text."""
         if isinstance(block, SystemBlock):
             tokens = estimate_tokens(block.text)
             self.spots.append(Spot(place, "system", tokens, put, pace=block.pace, asked=block.mark))
@@ -110,7 +109,7 @@ class Draft:
             self.spots.append(Spot(place, block.kind, _tokens(block), put, message=index, asked=block.mark))
 
     def turns(self, messages: tuple[Message, ...], *, signed: bool = False, continued: bool = False) -> list[Message]:
-        """Return a conversation as providers want it that insist: a user first and last, nothing blank.
+        """Return a conversation for the providers that insist on its form: a user first and last, no blank text.
 
         With `signed`, signed reasoning stays. `continued` is for a conversation that begins elsewhere: its rest may
         start with the assistant, or be empty.
@@ -134,7 +133,7 @@ class Draft:
         )
 
     def _worded(self, messages: tuple[Message, ...], signed: bool, continued: bool) -> list[Message]:
-        """Return the messages that say something, without what is refused in them."""
+        """Return the messages that are not empty, without blocks that the provider refuses."""
         kept = []
         for message in messages:
             message = self.readable(message, signed=signed)
@@ -153,19 +152,19 @@ class Draft:
         return kept
 
     def blank(self, message: Message) -> MessageError:
-        """Return the error for a conversation of which nothing is left."""
+        """Return the error for a conversation that has only blank text."""
         return MessageError(f"{message.place}: nothing but blank text up to here, so there is nothing to answer")
 
     def says_something(self, message: Message) -> bool:
-        """Return whether an assistant's message is one; some providers refuse it without text and calls."""
-        if any(not isinstance(block, Thinking) for block in shown(message.blocks)):
+        """Whether an assistant's message has text or calls; some providers refuse it otherwise. If not, add a note."""
+        if says_something(message):
             return True
         self.notes.append(Note("skipped", message.place, _NOTHING))
         return False
 
     def _with_roles(self, messages: Sequence[Message]) -> list[Message]:
-        """Return messages with a system message inside the conversation as the user's where it may not stand."""
-        told = []
+        """Return messages, with a system message turned into the user's where the provider does not allow it."""
+        sent = []
         for number, message in enumerate(messages):
             if message.role == "system":
                 after_user = number > 0 and messages[number - 1].role == "user"
@@ -174,22 +173,22 @@ class Draft:
                     detail = f"{self.rules.provider} takes no system message here: sent as the user's"
                     self.notes.append(Note("replaced", message.place, detail))
                     message = replace(message, role="user")
-            told.append(message)
-        return told
+            sent.append(message)
+        return sent
 
     def call_id(self, given: str) -> str:
-        """Return the id of a tool call as the provider takes it: the same one, or always the same other."""
+        """Return an id that the provider takes for a tool call: the given one, or a hash of it."""
         return given if re.fullmatch(self.rules.call_id, given) else "call_" + sha256_hex(given)[:24]
 
     def call_name(self, call: ToolCall, place: str) -> str:
-        """Return the name of the tool that was called, which the provider takes."""
+        """Return the name of the called tool, or refuse a name that the provider does not take."""
         if not re.fullmatch(self.rules.tool_name, call.name):
             names = f"{self.rules.provider} takes names like {self.rules.tool_name}"
             raise MessageError(f"{place}: tool call {call.id!r} is of {call.name!r}: {names}")
         return call.name
 
     def image(self, image: Image, place: str) -> Image:
-        """Return an image that the provider takes."""
+        """Return an image, or refuse one that the provider does not take."""
         if not self.rules.images:
             raise MessageError(f"{place}: {self.rules.provider} takes no images (facts of {self.rules.as_of})")
         if image.url and not self.rules.image_urls:
@@ -218,7 +217,7 @@ class Draft:
         return replace(message, blocks=tuple(block for block in message.blocks if block not in unread))
 
     def check_tools(self, outline: Outline) -> tuple[Tool, ...]:
-        """Return the tools, whose names the provider takes."""
+        """Return the tools, or refuse a name that the provider does not take."""
         for tool in outline.tools:
             if tool.native is None and not re.fullmatch(self.rules.tool_name, tool.name):
                 raise ToolError(f"tool {tool.name!r}: {self.rules.provider} takes names like {self.rules.tool_name}")
@@ -228,7 +227,7 @@ class Draft:
         return outline.tools
 
     def function(self, tool: Tool) -> Tool:
-        """Return a tool that is a plain function, for a provider that has no others."""
+        """Return a tool that is a plain function; some providers take no others."""
         if tool.native is not None:
             raise ToolError(
                 f"tool {tool.name!r} of type {tool.native['type']!r} is not one that {self.rules.provider} takes"
@@ -236,18 +235,23 @@ class Draft:
         return tool
 
 
+def says_something(message: Message) -> bool:
+    """Whether a message has more than blank text and reasoning, so that every provider is sent it."""
+    return any(not isinstance(block, Thinking) for block in shown(message.blocks))
+
+
 def shown(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Return blocks without texts that have nothing but white space, which several providers refuse."""
+    """Return blocks without blank texts, which several providers refuse."""
     return tuple(block for block in blocks if not (isinstance(block, Text) and is_blank(block.text)))
 
 
 def plain_text(blocks: tuple[Block, ...], between: str = "") -> str:
-    """Return the texts among some blocks as one."""
+    """Return all text in blocks as one string."""
     return between.join([block.text for block in blocks if isinstance(block, Text)])
 
 
 def _tokens(block: Block) -> int:
-    """Return how many tokens a block has, by estimate; an image counts for none, as nobody says how many it has."""
+    """Return the tokens of a block, by estimate. An image counts as zero, since its number of tokens is unknown."""
     if isinstance(block, Text | Thinking):
         return estimate_tokens(block.text)
     if isinstance(block, ToolCall):

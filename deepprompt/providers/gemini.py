@@ -1,7 +1,7 @@
-"""A request for Gemini's generateContent, with its implicit cache, or with cached content made beforehand.
+"""Gemini's generateContent, with its implicit cache or with cached content that was made beforehand.
 
-A request that names cached content may set neither system instruction nor tools: they are part of what is cached.
-So what changes in a system prompt goes to the front of the conversation there.
+A request that names cached content may set neither a system instruction nor tools, because those are part of the cached
+content. The text of a system prompt that changes then goes to the start of the conversation.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def write_cached(outline: Outline, draft: Draft, lifetime: str) -> CachedContent
 
 
 def arguments(model: str, body: Payload) -> Payload:
-    """Return what google-genai's `generate_content`, or `caches.create`, takes."""
+    """Return the arguments of google-genai's `generate_content`, or of `caches.create`."""
     if "ttl" in body:
         config = {"ttl": body["ttl"], **{name: body[key] for key, name in _CONFIG.items() if key in body}}
         if "contents" in body:
@@ -83,19 +83,21 @@ def arguments(model: str, body: Payload) -> Payload:
 
 
 def split(outline: Outline, draft: Draft) -> tuple[Outline, Outline]:
-    """Return what is cached, and what follows it: up to the last message that the caller marked, ending on a user's."""
+    """Split an outline into cached content and the rest, after the last user's turn up to the caller's last mark."""
     marked = [
         number for number, message in enumerate(outline.messages) if any(b.mark is not None for b in message.blocks)
     ]
     end = marked[-1] + 1 if marked else 0
-    while end and outline.messages[end - 1].role == "assistant":  # a cache ends on a user's turn
+    while end and outline.messages[end - 1].role == "assistant":  # cached content ends with a user's turn
         end -= 1
     static = tuple(block for block in outline.system if block.pace is not Pace.TURN)
     changing = replace(outline, system=tuple(block for block in outline.system if block not in static)).system_text
     rest = outline.messages[end:]
     if changing:
         place = "system"
-        draft.notes.append(Note("replaced", place, "what changes in the system prompt opens the conversation instead"))
+        draft.notes.append(
+            Note("replaced", place, "the part of the system prompt that changes opens the conversation instead")
+        )
         index = rest[0].index if rest else 0
         rest = (Message("user", (Text(changing),), index), *rest)
     cached = replace(outline, system=static, messages=outline.messages[:end])
@@ -152,7 +154,7 @@ def _write(block: Block, place: str, draft: Draft, *, first_call: bool) -> Paylo
 
 
 def _unsigned(draft: Draft) -> str:
-    """Return the signature for a call that another model made, where one is insisted on."""
+    """Return a signature for a call that another model made, if Gemini insists on one; "" otherwise."""
     given = draft.rules.call_signature
     return base64.b64encode(given.encode()).decode() if given else ""
 

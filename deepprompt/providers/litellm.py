@@ -1,4 +1,4 @@
-"""A request for LiteLLM: the plain list that `litellm.completion` takes, with the marks that survive its routes.
+"""LiteLLM: the arguments of `litellm.completion`, with the kind of mark that survives on the way.
 
 LiteLLM rewrites or drops marks, depending on the provider that the model's name routes to. So the route decides which
 kind of mark is written: `cache_control` where LiteLLM keeps or translates it (Anthropic, Bedrock); OpenAI's own mark

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
@@ -15,7 +15,7 @@ from deepprompt.text.hygiene import scrub
 from deepprompt.words import Lifetime, Marks
 
 Payload = dict[str, Any]
-"""An object of JSON: a part of a request as a provider gets it, or as a caller wrote it."""
+"""A JSON object: a part of a request as a provider gets it, or as a caller wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool by the model. `arguments` is JSON text; `signature` is Gemini's, which must come back."""
+    """A tool call by the model. `arguments` is JSON text; `signature` is Gemini's and must be sent back."""
 
     id: str
     name: str
@@ -54,7 +54,7 @@ class ToolCall:
         """Return the arguments as an object."""
         try:
             value = json.loads(self.arguments or "{}")
-            # What json reads but no provider does: NaN, 1e999, half a character as an escape.
+            # Values that json reads but no provider does: NaN, 1e999, half a surrogate pair as an escape.
             value = json.loads(scrub(json.dumps(value, ensure_ascii=False, allow_nan=False), place, []))
         except (ValueError, RecursionError):
             value = None
@@ -65,7 +65,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool call gave."""
+    """The result of a tool call."""
 
     call_id: str
     content: tuple[Block, ...] = ()
@@ -77,7 +77,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """A model's reasoning: as text, or Anthropic's as the signed block that must come back unchanged."""
+    """A model's reasoning, as text, or as Anthropic's signed block that must be sent back unchanged."""
 
     text: str = ""
     block: Payload | None = None
@@ -87,35 +87,36 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A block that only some provider knows. It is sent there as it is, and refused elsewhere."""
+    """A block that only some providers know. They get it as it is, and the others refuse it."""
 
     block: Payload
     mark: str | None = None
 
     @property
     def kind(self) -> str:
-        """The type that the block says it has."""
+        """The type in the block itself."""
         return str(self.block["type"])
 
 
+Role = Literal["system", "user", "assistant"]
 Block = Text | Image | ToolCall | ToolResult | Thinking | Native
 _AnyBlock = TypeVar("_AnyBlock", Text, Image, ToolCall, ToolResult, Thinking, Native)
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message: `system`, `user` (tool results too) or `assistant`."""
+    """One message. Tool results are in a `user` message."""
 
-    role: str
+    role: Role
     blocks: tuple[Block, ...]
     index: int
-    """The place of the last of the caller's messages that it was made of."""
+    """The index of the caller's message; of the last one if several were merged."""
     notes: tuple[Note, ...] = ()
-    """What was changed in it when it was read."""
+    """What was changed when the message was read."""
 
     @property
     def place(self) -> str:
-        """How an error names it."""
+        """The message's name in errors and notes."""
         return f"messages[{self.index}]"
 
     def of(self, kind: type[_AnyBlock]) -> list[_AnyBlock]:
@@ -125,30 +126,30 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class SystemBlock:
-    """A stretch of the system prompt of one pace."""
+    """Consecutive text of the system prompt with one pace."""
 
     text: str
     pace: Pace
     mark: str | None = None
     gap: str = ""
-    """What stands before it where all become one text; the parts of a prompt bring their own."""
+    """The separator before it if all blocks become one text; parts of a prompt bring their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that the model may call; or, with `native`, one that only its provider knows."""
+    """A tool that the model may call. With `native`, it is a definition that only its provider knows."""
 
     name: str
     description: str
     schema: Payload
     extra: Payload
-    """What the definition has beside these, as the provider that it was written for takes it."""
+    """The other fields of the definition, by the provider that it was written for."""
     native: Payload | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a caller asks of a request beside its content."""
+    """What a caller may ask of a request, apart from its content."""
 
     max_tokens: int | None = None
     stream: bool = False

@@ -1,7 +1,7 @@
-"""A request for OpenAI's Chat Completions, for DeepSeek, which takes the same shape as plain texts, and for LiteLLM.
+"""OpenAI's Chat Completions. DeepSeek and LiteLLM take the same form of body, see `write_chat`.
 
-Where the model takes marks, every text of a system or user message is a part of its own, so that a mark changes no
-other byte. The system prompt is a message, never `instructions`: that field carries no mark.
+If the model takes marks, every text of a system or user message is a part of its own, so that a mark changes no other
+byte. The system prompt is a message, never `instructions`, because that field cannot carry a mark.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def marking(block: Payload) -> Callable[[str], None]:
 
 
 class _Chat:
-    """The messages of one body, as they are written."""
+    """Writes the messages of one body."""
 
     def __init__(self, draft: Draft, marking: Marking | None) -> None:
         self.draft = draft
@@ -109,7 +109,7 @@ class _Chat:
         self.messages: list[Payload] = []
 
     def system(self, outline: Outline) -> None:
-        """Write the system prompt, in parts where marks may stand between them."""
+        """Write the system prompt, in parts if marks may go between them."""
         if not outline.system:
             return
         parts = [{"type": "text", "text": block.text} for block in outline.system]
@@ -120,8 +120,8 @@ class _Chat:
             self.draft.spot(f"messages[0].content[{number}]", block, self.marking(part) if self.marking else None)
 
     def message(self, message: Message) -> None:
-        """Write one message, or several where tools answer."""
-        # DeepSeek refuses a conversation whose own reasoning was left out; who wants it signed has LiteLLM between.
+        """Write a message; each tool result becomes a message of its own."""
+        # DeepSeek refuses a conversation without its own reasoning. Providers of signed reasoning are behind LiteLLM.
         message = self.draft.readable(
             message,
             plain=self.draft.rules.provider == "deepseek",
@@ -143,17 +143,17 @@ class _Chat:
         if others:
             raise MessageError(f"{message.place}: a tool result is text or images for {self.draft.rules.provider}")
         if any(isinstance(block, Image) for block in result.content):
-            detail = "a tool's answer holds only text here: its images follow as the user's"
+            detail = "a tool result holds only text here: its images follow as the user's"
             self.draft.notes.append(Note("replaced", message.place, detail))
         text = plain_text(result.content, "\n\n")
         written = {"role": "tool", "tool_call_id": self.draft.call_id(result.call_id), "content": text}
-        # OpenAI's own mark cannot stand on a tool's message; LiteLLM takes one there for those who can.
+        # OpenAI's own mark cannot go on a tool's message. LiteLLM takes Anthropic's mark there.
         put = self.marking(written) if self.marking and self.marking is not marking else None
         self.draft.spot(f"messages[{len(self.messages)}]", result, put, message)
         self.messages.append(written)
 
     def _assistant(self, message: Message) -> None:
-        """Write what the model said; none of it may carry a mark."""
+        """Write an assistant's message, which may not carry a mark."""
         for block in message.blocks:
             if not isinstance(block, Text | ToolCall | Thinking):
                 raise self.draft.refuse(block, message.place)
@@ -201,7 +201,7 @@ class _Chat:
 
 
 def image_address(image: Image) -> str:
-    """Return an image as an address, its own or one that holds its bytes."""
+    """Return the URL of an image: its own, or a `data:` URL with its bytes."""
     return image.url or f"data:{image.media_type};base64,{image.data}"
 
 

@@ -1,6 +1,6 @@
-"""A request for OpenAI's Responses API: items in `input`, the system prompt among them.
+"""OpenAI's Responses API: items in `input`.
 
-It does not go into `instructions`: that field carries no mark.
+The system prompt is the first item, never `instructions`, because that field cannot carry a mark.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def write(outline: Outline, draft: Draft) -> ResponsesBody:
 
 
 def write_tool(tool: Tool) -> Payload:
-    """Return a tool's definition. Left unsaid, `strict` would be true and refuse most schemas."""
+    """Return a tool's definition. The default of `strict` is true, which refuses most schemas, so it is always set."""
     if tool.native is not None:
         return dict(tool.native)
     described = {"description": tool.description} if tool.description else {}
@@ -73,7 +73,7 @@ def write_tool(tool: Tool) -> Payload:
 
 
 def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
-    """Return the items of one message: what was said, calls and answers each for themselves."""
+    """Return the items of one message: its content, and an item for each call and each result."""
     items: list[Payload] = []
     said: list[Block] = []
     for block in message.blocks:
@@ -97,7 +97,7 @@ def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
 
 
 def _answer(said: tuple[Block, ...], message: Message, start: int, draft: Draft) -> list[Payload]:
-    """Return what the model said, if anything; none of it may carry a mark."""
+    """Return the item of an assistant's text, if there is any. It may not carry a mark."""
     calls = message.of(ToolCall)
     for block in (*said, *calls):
         if not isinstance(block, Text | ToolCall):

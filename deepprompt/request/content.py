@@ -15,12 +15,26 @@ from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
-from deepprompt.providers.neutral import Block, Image, Message, Native, Payload, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.neutral import (
+    Block,
+    Image,
+    Message,
+    Native,
+    Payload,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from deepprompt.providers.recognise import MARK_FIELDS
 from deepprompt.text.hygiene import scrub
 from deepprompt.tools import as_dict
 
-ROLES = ("system", "developer", "user", "assistant", "tool")
+ROLES: Mapping[str, Role] = {
+    "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "user",
+}  # fmt: skip
+"""The roles that a caller can give a message, each with its neutral one."""
 
 _TEXT_TYPES = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,", re.IGNORECASE)
@@ -37,18 +51,19 @@ def read_message(message: Mapping[str, object], index: int) -> Message:
     return Message(role, tuple(blocks), index, tuple(notes))
 
 
-def _read(message: Mapping[str, object], place: str, notes: list[Note]) -> tuple[str, list[Block]]:
+def _read(message: Mapping[str, object], place: str, notes: list[Note]) -> tuple[Role, list[Block]]:
     if not isinstance(message, Mapping):
         raise MessageError(f"{place}: a message is a mapping with a role and content, not {type(message).__name__}")
-    role = message.get("role")
-    if role is None:
+    given = message.get("role")
+    if given is None:
         raise MessageError(f"{place}: no role; its fields are {_fields(message)}, and the roles are {', '.join(ROLES)}")
-    if role not in ROLES:
-        raise MessageError(f"{place}: unknown role {role!r}; the roles are {', '.join(ROLES)}")
+    if not isinstance(given, str) or given not in ROLES:
+        raise MessageError(f"{place}: unknown role {given!r}; the roles are {', '.join(ROLES)}")
+    role = ROLES[given]
     if role != "assistant" and "content" not in message:
         raise MessageError(f"{place}: no content; its fields are {_fields(message)}")
     blocks = _content(message.get("content"), place, notes)
-    if role == "tool":
+    if given == "tool":
         call_id = message.get("tool_call_id")
         if not isinstance(call_id, str) or not call_id:
             raise MessageError(f"{place}: a tool message needs the tool_call_id of its call")
@@ -59,29 +74,25 @@ def _read(message: Mapping[str, object], place: str, notes: list[Note]) -> tuple
         if message.get("refusal"):
             blocks.append(Text(_string(message, "refusal", place, notes)))
         blocks += _calls(message.get("tool_calls"), place, notes)
-    elif role == "developer":
-        role = "system"
-    # A mark beside the content, as LiteLLM takes it, stands for one on the last block.
+    # A mark beside the content, as LiteLLM takes it, means the last block.
     if (mark := _mark(message, place)) is not None and blocks:
         blocks[-1] = replace(blocks[-1], mark=mark)
-    _check_roles(str(role), blocks, place)
-    if role in ("tool", "user"):
-        role = "user"
-        # Providers want results before anything else in the message that answers a call.
-        blocks.sort(key=lambda block: not isinstance(block, ToolResult))
-    return str(role), blocks
+    _check_role(role, blocks, place)
+    # Providers want tool results before anything else in a message.
+    blocks.sort(key=lambda block: not isinstance(block, ToolResult))
+    return role, blocks
 
 
 def _fields(message: Mapping[str, object]) -> str:
     return ", ".join(str(key)[:40] for key in list(message)[:8]) or "none"
 
 
-def _check_roles(role: str, blocks: list[Block], place: str) -> None:
-    """Refuse what cannot be said in a role."""
+def _check_role(role: Role, blocks: list[Block], place: str) -> None:
+    """Refuse blocks that a role cannot have."""
     for block in blocks:
         if isinstance(block, ToolCall | Thinking) and role != "assistant":
             raise MessageError(f"{place}: only the assistant's messages have {block.kind} blocks")
-        if isinstance(block, ToolResult) and role not in ("user", "tool"):
+        if isinstance(block, ToolResult) and role != "user":
             raise MessageError(f"{place}: a tool result stands in a user's or a tool's message")
         if not isinstance(block, Text) and role == "system":
             raise MessageError(f"{place}: a system message is text, not {block.kind}")
@@ -90,7 +101,7 @@ def _check_roles(role: str, blocks: list[Block], place: str) -> None:
 
 
 def _reasoning(message: Mapping[str, object], place: str, notes: list[Note]) -> list[Block]:
-    """Return the reasoning beside an assistant's content: LiteLLM's signed blocks, or else DeepSeek's text."""
+    """Return the reasoning beside an assistant's content: LiteLLM's signed blocks, or DeepSeek's text."""
     if blocks := _content(message.get("thinking_blocks"), place, notes, "thinking_blocks"):
         return blocks
     reasoning = message.get("reasoning_content")
@@ -138,7 +149,7 @@ def _block(block: object, place: str, notes: list[Note]) -> Block:
 
 
 def _thinking(block: Payload, place: str, notes: list[Note]) -> Thinking:
-    """Return Anthropic's reasoning; without its signature it is a text like any other, which nobody can check."""
+    """Return Anthropic's reasoning. Without its signature, no provider can verify it, and it is kept as text only."""
     if block["type"] == "redacted_thinking":
         _string(block, "data", place, notes)
         return Thinking("", block)
@@ -152,14 +163,14 @@ def _last_mark(blocks: list[Block]) -> str | None:
 
 
 def _result_content(blocks: list[Block], place: str) -> tuple[Block, ...]:
-    """Return the content of a tool result, whose own marks count for the whole of it."""
+    """Return the content of a tool result, without marks: a mark in it belongs to the whole result."""
     if wrong := [block.kind for block in blocks if isinstance(block, ToolCall | ToolResult | Thinking)]:
         raise MessageError(f"{place}: a tool result cannot hold a {wrong[0]} block")
     return tuple(replace(block, mark=None) for block in blocks)
 
 
 def _calls(calls: object, place: str, notes: list[Note]) -> list[Block]:
-    """Return the tool calls of an assistant's message as Chat Completions writes them."""
+    """Return the tool calls of an assistant's message in the form of Chat Completions."""
     if calls is None:
         return []
     if not isinstance(calls, Sequence) or isinstance(calls, str):
@@ -188,7 +199,7 @@ def _calls(calls: object, place: str, notes: list[Note]) -> list[Block]:
 
 
 def _signature(call: Mapping[str, object], *keys: str) -> str:
-    """Return Gemini's signature of a call, where its OpenAI endpoint or LiteLLM puts it."""
+    """Return Gemini's signature of a call from where Google's OpenAI endpoint or LiteLLM puts it; "" without one."""
     found: object = call
     for key in (*keys, "thought_signature"):
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -235,7 +246,7 @@ def _string(block: Mapping[str, object], key: str, place: str, notes: list[Note]
 
 
 def _mark(holder: Mapping[str, object], place: str) -> str | None:
-    """Return the lifetime of a mark that a message or block carries."""
+    """Return the lifetime of the mark on a message or a block, "" for the default; None without a mark."""
     mark = next((holder[field] for field in MARK_FIELDS if field in holder), None)
     if mark is None:
         return None
@@ -254,16 +265,16 @@ def _json(value: object, place: str, notes: list[Note]) -> str:
 
 
 def _plain(block: Mapping[str, object], place: str, notes: list[Note]) -> Payload:
-    """Return a block as plain JSON values of our own, without its mark."""
+    """Return a copy of a block as plain JSON values, without its mark."""
     unmarked = {key: value for key, value in block.items() if key not in MARK_FIELDS}
     plain: Payload = json.loads(_json(unmarked, place, notes))
     return plain
 
 
 def _without_marks(value: Any, place: str) -> tuple[Any, list[str]]:
-    """Return a block's own blocks, such as a document's, without their marks, and what those ask for.
+    """Return a value without the marks in its own blocks, such as a document's, and the lifetimes of those marks.
 
-    A provider counts them like any other; here they count for the whole of the block that they stand in.
+    Here such a mark belongs to the whole block that contains it.
     """
     if isinstance(value, list):
         items = [_without_marks(item, place) for item in value]
@@ -273,7 +284,7 @@ def _without_marks(value: Any, place: str) -> tuple[Any, list[str]]:
     mark = _mark(value, place)
     found = [] if mark is None else [mark]
     kept = {key: item for key, item in value.items() if key not in MARK_FIELDS}
-    for key in ("content", "source"):  # anything else is data, whatever its keys are
+    for key in ("content", "source"):  # other fields are data, whatever their keys are
         if key in kept:
             kept[key], lifetimes = _without_marks(kept[key], place)
             found += lifetimes

@@ -14,9 +14,9 @@ from itertools import pairwise
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, litellm, openai, responses
-from deepprompt.providers.draft import Draft, Settled, shown
+from deepprompt.providers.draft import Draft, Settled, says_something, shown
 from deepprompt.providers.facts import Facts, bundled_facts
-from deepprompt.providers.neutral import Message, Options, Outline, Payload, Thinking
+from deepprompt.providers.neutral import Message, Options, Outline, Payload
 from deepprompt.providers.rules import Rules, near_model
 from deepprompt.request.conversation import Conversation
 from deepprompt.request.marks import Mark, plan_marks
@@ -148,7 +148,7 @@ class RequestBuilder:
 
     def _settle(self, window: list[Message], sent: int) -> None:
         """Settle all before an answer, so that the messages which a mark may still stand on are not settled."""
-        said = [number for number, message in enumerate(window) if _says_something(message)]
+        said = [number for number, message in enumerate(window) if says_something(message)]
         ends = [place for place, number in enumerate(said) if _ends(window[number], sent, self._rules)]
         begun = self._settled.size > 0
         end = 0
@@ -315,11 +315,6 @@ def _answered(messages: Sequence[Message]) -> int:
     while end and messages[end - 1].role == "assistant":  # an answer may be several messages
         end -= 1
     return messages[end - 1].index + 1 if end else 0
-
-
-def _says_something(message: Message) -> bool:
-    """Whether every provider is sent a message, so that its neighbours are the same for each of them."""
-    return any(not isinstance(block, Thinking) for block in shown(message.blocks))
 
 
 def _ends(message: Message, sent: int, rules: Rules) -> bool:

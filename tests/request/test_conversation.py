@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from deepprompt import DeepPromptError, Note
 from deepprompt.errors import MessageError
-from deepprompt.providers.neutral import Block, Image, Message, Native, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.neutral import Block, Image, Message, Native, Role, Text, Thinking, ToolCall, ToolResult
 from deepprompt.request.conversation import Conversation
 from tests.support.examples import examples
 
@@ -136,13 +136,13 @@ class TestShapes:
         assert [(message.role, message.blocks) for message in read(*messages)] == NEUTRAL
 
     @pytest.mark.parametrize(("given", "role"), [("system", "system"), ("developer", "system"), ("user", "user")])
-    def test_roles(self, given: str, role: str) -> None:
+    def test_roles(self, given: str, role: Role) -> None:
         """A developer is a system under another name."""
         assert read({"role": given, "content": "x"}) == [Message(role, (Text("x"),), 0)]
 
     @pytest.mark.parametrize("content", [None, "", []])
     @pytest.mark.parametrize("role", ["system", "user", "assistant"])
-    def test_nothing_said(self, role: str, content: object) -> None:
+    def test_nothing_said(self, role: Role, content: object) -> None:
         """A message with nothing in its content has no blocks; only an answer may leave the content out."""
         assert read({"role": role, "content": content}) == [Message(role, (), 0)]
         assert read({"role": "assistant"}) == [Message("assistant", (), 0)]

@@ -610,7 +610,7 @@ class TestImages:
             {"role": "tool", "tool_call_id": "call_2", "content": ""},
             {"role": "user", "content": [PNG, PNG]},
         ]
-        detail = "messages[3]: a tool's answer holds only text here: its images follow as the user's"
+        detail = "messages[3]: a tool result holds only text here: its images follow as the user's"
         assert details(request, "replaced") == [detail, detail]
 
     def test_of_a_tool_elsewhere(self) -> None:
@@ -1423,7 +1423,7 @@ class TestCachedContent:
 
     def test_what_changes(self) -> None:
         """What changes in the system prompt is not cached: it opens what follows, and a note says so."""
-        detail = "system: what changes in the system prompt opens the conversation instead"
+        detail = "system: the part of the system prompt that changes opens the conversation instead"
         request = cached(PROMPT)
         assert "tide" not in json.dumps(request.body)
         assert details(request, "replaced") == [detail]
