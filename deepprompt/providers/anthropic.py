@@ -34,6 +34,11 @@ from deepprompt.providers.neutral import (
 )
 from deepprompt.providers.segments import Segment
 
+# The types of a tool choice, the fields and the types of block that are Anthropic's.
+_CHOICES = ("auto", "any", "tool", "none")
+_FIELDS = ("system", "anthropic_version", "anthropic_beta", "thinking", "cache_control")
+_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
+
 
 class MessagesBody(TypedDict):
     """The body of `POST /v1/messages`."""
@@ -120,11 +125,6 @@ def marking(block: Payload) -> Callable[[str], None]:
         block["cache_control"] = {"type": "ephemeral", "ttl": lifetime} if lifetime else {"type": "ephemeral"}
 
     return put
-
-
-_CHOICES = ("auto", "any", "tool", "none")
-_FIELDS = ("system", "anthropic_version", "anthropic_beta", "thinking", "cache_control")
-_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
 
 def recognise(body: Body) -> bool:

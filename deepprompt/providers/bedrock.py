@@ -12,6 +12,10 @@ from deepprompt.providers.dialect import Body, Dialect, UsageShape, objects
 from deepprompt.providers.draft import Draft, shown
 from deepprompt.providers.neutral import Block, Image, Outline, Payload, Text, Thinking, Tool, ToolCall, ToolResult
 
+# The fields and the untyped blocks that only Converse has.
+_FIELDS = ("modelId", "toolConfig", "inferenceConfig", "additionalModelRequestFields")
+_BLOCKS = ("text", "image", "document", "toolUse", "toolResult", "reasoningContent", "cachePoint")
+
 
 class ConverseBody(TypedDict, total=False):
     """The body of `POST /model/MODEL/converse`. Bytes are base64 in it, as they are sent."""
@@ -105,10 +109,6 @@ def _marking(blocks: list[Payload], block: Payload) -> Callable[[str], None]:
         blocks.insert(place + 1, {"cachePoint": {"type": "default", **({"ttl": lifetime} if lifetime else {})}})
 
     return put
-
-
-_FIELDS = ("modelId", "toolConfig", "inferenceConfig", "additionalModelRequestFields")
-_BLOCKS = ("text", "image", "document", "toolUse", "toolResult", "reasoningContent", "cachePoint")
 
 
 def recognise(body: Body) -> bool:

@@ -1,4 +1,7 @@
-"""A request for DeepSeek: Chat Completions as plain texts, without marks, and with the model's reasoning sent back."""
+"""DeepSeek's API: how a request is written, recognised and read, and how its usage is reported.
+
+It is Chat Completions as plain texts, without marks, and with the model's reasoning sent back.
+"""
 
 from __future__ import annotations
 

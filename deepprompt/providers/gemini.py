@@ -17,6 +17,10 @@ from deepprompt.providers.dialect import Body, Dialect, UsageShape
 from deepprompt.providers.draft import Draft, plain_text
 from deepprompt.providers.neutral import Block, Image, Message, Outline, Payload, Text, Tool, ToolCall, ToolResult
 
+# The fields that only Gemini's bodies have.
+_FIELDS = ("contents", "systemInstruction", "system_instruction", "cachedContent", "generationConfig")
+
+# The fields of a body that google-genai takes in its `config`.
 _CONFIG = {"systemInstruction": "system_instruction", "tools": "tools", "cachedContent": "cached_content"}
 
 
@@ -157,9 +161,6 @@ def _unsigned(draft: Draft) -> str:
     """Return a signature for a call that another model made, if Gemini insists on one; "" otherwise."""
     given = draft.rules.call_signature
     return base64.b64encode(given.encode()).decode() if given else ""
-
-
-_FIELDS = ("contents", "systemInstruction", "system_instruction", "cachedContent", "generationConfig")
 
 
 def recognise(body: Body) -> bool:

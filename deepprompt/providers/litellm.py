@@ -16,6 +16,12 @@ from deepprompt.providers.dialect import Body, Dialect, UsageShape, has_mark, is
 from deepprompt.providers.draft import Draft
 from deepprompt.providers.neutral import Outline
 
+# The routes that a LiteLLM model name may start with.
+_ROUTES = re.compile(
+    r"(?:anthropic|azure|bedrock|dashscope|databricks|deepseek|gemini|hosted_vllm|minimax|mistral|openai|openrouter"
+    r"|vertex_ai|xai|zai)/"
+)
+
 
 def write(outline: Outline, draft: Draft) -> openai.ChatBody:
     """Return the arguments of `litellm.completion`."""
@@ -29,12 +35,6 @@ def write(outline: Outline, draft: Draft) -> openai.ChatBody:
         outline = replace(outline, messages=tuple(turns))
     marking = anthropic.marking if native else openai.marking
     return openai.write_chat(outline, draft, marking=marking, limit="max_tokens")
-
-
-_ROUTES = re.compile(
-    r"(?:anthropic|azure|bedrock|dashscope|databricks|deepseek|gemini|hosted_vllm|minimax|mistral|openai|openrouter"
-    r"|vertex_ai|xai|zai)/"
-)
 
 
 def recognise(body: Body) -> bool:

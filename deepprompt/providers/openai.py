@@ -29,6 +29,21 @@ from deepprompt.providers.neutral import (
     ToolResult,
 )
 
+# The fields that only OpenAI's bodies have.
+_FIELDS = ("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "max_completion_tokens")
+
+MODELS = r"(?:chatgpt|gpt|o[134])(?:-|$)"
+"""The start of the names of OpenAI's models."""
+
+SETTINGS = (
+    "reasoning.effort", "reasoning_effort", "verbosity", "text", "response_format", "service_tier",
+    "prompt_cache_key", "prompt_cache_options",
+)  # fmt: skip
+"""The settings of Chat Completions and Responses that OpenAI's cache depends on."""
+
+# The settings of vLLM, SGLang and llama.cpp, which take the same body.
+_SETTINGS_OF_ENGINES = ("cache_salt", "extra_key", "chat_template_kwargs")
+
 Marking = Callable[[Payload], Callable[[str], None]]
 """Takes a part of a body and returns a function that puts a mark of a lifetime on it."""
 
@@ -203,18 +218,6 @@ class _Chat:
 def image_address(image: Image) -> str:
     """Return the URL of an image: its own, or a `data:` URL with its bytes."""
     return image.url or f"data:{image.media_type};base64,{image.data}"
-
-
-_FIELDS = ("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "max_completion_tokens")
-MODELS = r"(?:chatgpt|gpt|o[134])(?:-|$)"
-
-SETTINGS = (
-    "reasoning.effort", "reasoning_effort", "verbosity", "text", "response_format", "service_tier",
-    "prompt_cache_key", "prompt_cache_options",
-)  # fmt: skip
-"""The settings of Chat Completions and Responses that OpenAI's cache depends on."""
-# Engines that take the same body: vLLM's, SGLang's, and what their chat templates get.
-_SETTINGS_OF_ENGINES = ("cache_salt", "extra_key", "chat_template_kwargs")
 
 
 def recognise(body: Body) -> bool:
