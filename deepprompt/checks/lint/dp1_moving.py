@@ -9,43 +9,43 @@ from deepprompt.checks.lint.keys import excerpt
 from deepprompt.checks.lint.moving_text import movements
 from deepprompt.checks.lint.slow_text import slow_texts
 
-_LATER = "put it into a message or behind the boundary"
+_LATER = "put it into a message or after the boundary"
 _OUT = f"Leave it out, or {_LATER}."
-_FACT = f"Say it where the project's facts are said: {_LATER}."
+_FACT = f"State it with the other facts about the project: {_LATER}."
 
 RULES = (
-    Rule("DP101", "clock", "A time in slow text makes every prompt a new one.", _OUT),
-    Rule("DP102", "random-id", "A random id in slow text makes every prompt a new one.", _OUT),
-    Rule("DP103", "session-id", "With the id of a session, a request or a run, no two of them share a cache.", _OUT),
+    Rule("DP101", "clock", "A time in slow text makes every prompt different.", _OUT),
+    Rule("DP102", "random-id", "A random id in slow text makes every prompt different.", _OUT),
+    Rule("DP103", "session-id", "The id of a session, a request or a run keeps them from sharing a cache.", _OUT),
     Rule(
         "DP104",
         "home-path",
-        "A path below somebody's home folder is another one for everybody else.",
+        "A path below a home folder is different for every user.",
         f"Write it relative to the project or with '~/', or {_LATER}.",
     ),
-    Rule("DP105", "temp-path", "A temporary path with a generated name is another one each time.", _OUT),
-    Rule("DP106", "process-id", "A process id in slow text is another one each time.", _OUT),
+    Rule("DP105", "temp-path", "A temporary path with a generated name is different each time.", _OUT),
+    Rule("DP106", "process-id", "A process id in slow text is different each time.", _OUT),
     Rule(
         "DP107",
         "memory-address",
-        "An object was printed as its address in memory, which is another one each time.",
-        "Print what the object says instead of the object.",
+        "An object was printed as its memory address, which is different each time.",
+        "Print the object's content instead.",
     ),
-    Rule("DP108", "working-folder", "The path of the working folder is another one on each machine.", _FACT),
-    Rule("DP109", "counter", "A count of turns in slow text changes with each of them.", _OUT),
+    Rule("DP108", "working-folder", "The path of the working folder is different on each machine.", _FACT),
+    Rule("DP109", "counter", "A count of turns in slow text changes with every turn.", _OUT),
     Rule(
         "DP110",
         "budget",
-        "What is used or left of a budget changes with each request.",
-        f"Give the limit, which stays; if the rest must be said, {_LATER}.",
+        "The used or remaining part of a budget changes with every request.",
+        f"State the limit, which is constant; if the remaining part is needed, {_LATER}.",
     ),
-    Rule("DP111", "machine-state", "The name or the state of a machine is another one elsewhere and later.", _OUT),
-    Rule("DP112", "git-state", "The branch or the commit of the moment changes with the work.", _FACT),
+    Rule("DP111", "machine-state", "The name or the state of a machine differs elsewhere and over time.", _OUT),
+    Rule("DP112", "git-state", "The current branch or commit changes as work goes on.", _FACT),
 )
 
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
-    """Yield what moves in the slow texts of a subject."""
+    """Yield the pieces of slow text that change from run to run."""
     for slow in slow_texts(subject):
         moving = movements(slow)
         lines = Lines(slow.segment.text if moving else "")

@@ -1,4 +1,4 @@
-"""DP2: fast text before slow text, and collections that were printed in no order."""
+"""DP2: fast text before slow text, and collections that were printed without an order."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ RULES = (
     Rule(
         "DP201",
         "fast-before-slow",
-        "What changes often stands before what does not, and each of its changes costs the cache of all that follows.",
-        "Put it behind everything that is slower: at the end, into a message, or behind the boundary.",
+        "Text that changes often stands before text that does not, so each change loses the cache of all that follows.",
+        "Put it after everything that is slower: at the end, into a message, or after the boundary.",
     ),
     Rule(
         "DP202",
         "unordered",
-        "A collection without an order was printed, which another process prints in another order.",
+        "A collection without an order was printed; another process prints it in another order.",
         "Sort it, and print its items rather than the collection.",
     ),
 )
 
-_SHORTEST = 500  # characters of slow text from which on it matters what stands before them
+_SHORTEST = 500  # the fewest characters of slow text for which it matters what stands before them
 
 _HEADING = re.compile(r"^(#{1,6}) [^\n]{1,200}", re.MULTILINE)
 _FAST_HEADING = re.compile(
@@ -51,8 +51,8 @@ _EXPLAINED = re.compile(
 
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
-    """Yield what stands too early, and what was printed in no order."""
-    if not subject.is_file:  # the files of a folder need not follow each other in any prompt
+    """Yield text that stands too early, and collections without an order."""
+    if not subject.is_file:  # the files of a folder need not stand in one prompt
         yield from _segments(subject)
     for slow in slow_texts(subject):
         lines = Lines(slow.segment.text)
@@ -69,7 +69,7 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
 
 
 def _segments(subject: Subject) -> Iterator[Finding]:
-    """Yield each part that is said to change and stands before one that is not."""
+    """Yield each part that is marked as changing and stands before one that is not."""
     parts = [part for part in subject.segments if part.role in ("", "system") and part.kind != "setting"]
     last = max((n for n, part in enumerate(parts) if not part.changing and not is_blank(part.text)), default=0)
     for part in parts[:last]:
@@ -79,7 +79,7 @@ def _segments(subject: Subject) -> Iterator[Finding]:
 
 
 def _early(slow: SlowText) -> Iterator[tuple[int, int]]:
-    """Yield the first line of each section that holds what moves and has much slow text after it."""
+    """Yield the first line of each section that has changing text in it and much slow text after it."""
     text = without_comments(slow.stated)
     sections = sorted([*_headed(text), *_tagged(text)])
     if not sections:
@@ -104,8 +104,8 @@ def _early(slow: SlowText) -> Iterator[tuple[int, int]]:
 
 
 def _headed(text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield where a section under a heading begins, where the heading ends, and where the section does."""
-    opened: list[tuple[int, int, int]] = []  # the level, the start and the end of each heading that is looked for
+    """Yield the start of each section under a heading, the end of the heading, and the end of the section."""
+    opened: list[tuple[int, int, int]] = []  # the level, the start and the end of each open heading
     for heading in _HEADING.finditer(text):
         level = len(heading[1])
         while opened and opened[-1][0] >= level:
@@ -118,7 +118,7 @@ def _headed(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _tagged(text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield where a section between tags begins, where its tag ends, and where the section does."""
+    """Yield the start of each section between tags, the end of its opening tag, and the end of the section."""
     opened: dict[str, tuple[int, int]] = {}
     for tag in _FAST_TAG.finditer(text):
         name = tag["name"].lower()

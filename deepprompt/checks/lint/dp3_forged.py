@@ -1,8 +1,7 @@
-"""DP3: what a reader cannot see, or what a model could take for the structure around the text.
+"""DP3: text that a reader cannot see, or that a model could take for the structure of the prompt.
 
-What is hidden and what forges structure is `sources.text`'s to say, by which the builder acts as well. Here is only
-what of that no prompt is worse for: the types and the placeholders of ordinary documentation; and the signs of a
-template that has no names of speakers in them.
+`deepprompt.text.hygiene`, which the builder uses too, decides what is hidden or forged. This module adds exceptions for
+the types and placeholders of ordinary documentation, and the template tokens that do not name a speaker.
 """
 
 from __future__ import annotations
@@ -21,32 +20,32 @@ RULES = (
     Rule(
         "DP301",
         "hidden-character",
-        "The text has characters that no reader sees and the model reads.",
-        "Delete them, or load the text through the builder, which makes them visible.",
+        "The text has characters that a reader does not see, but the model reads.",
+        "Delete them, or load the text with the builder, which makes them visible.",
         error=True,
         excusable=False,
     ),
     Rule(
         "DP302",
         "bidirectional-control",
-        "The text has characters that make it look to a reader like another one.",
-        "Delete them; a text that is written from right to left needs none.",
+        "The text has characters that make it look different to a reader.",
+        "Delete them; right-to-left text does not need them.",
         error=True,
         excusable=False,
     ),
     Rule(
         "DP303",
         "forged-boundary",
-        "The text has what could be taken for the boundary before the part of the prompt that changes.",
-        "Write it in another way, or load the text through the builder, which puts a backslash before it.",
+        "The text has something that looks like the boundary before the changing part of the prompt.",
+        "Reword it, or load the text with the builder, which puts a backslash before it.",
         error=True,
         excusable=False,
     ),
     Rule(
         "DP304",
         "forged-speaker",
-        "The text has what a model could take for the end of a turn or for another speaker.",
-        "Write it in another way, or load the text through the builder, which escapes all but '[INST]' and '<<SYS>>'.",
+        "The text has something that a model could take for the end of a turn or for another speaker.",
+        "Reword it, or load the text with the builder, which escapes all but '[INST]' and '<<SYS>>'.",
         error=True,
         excusable=False,
     ),
@@ -55,9 +54,9 @@ RULES = (
 _DIRECTIONS = {chr(code) for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _MOST_NAMED = 3
 
-# A type between brackets after the name of another, as `List<User>`; a component, as `<Tool label="Undo" />`; and a
-# placeholder in a path or an address, as `<user>@<host>`. All are spelled as no template spells a speaker, and none is
-# believed where the text also closes such a tag.
+# A type parameter, as in `List<User>`; a component, as in `<Tool label="Undo" />`; and a placeholder in a path or an
+# address, as in `<user>@<host>`. No template spells a speaker this way. If the text also closes such a tag, they count
+# as forged.
 _SPEAKER = r"(?:System|Developer|Assistant|User|Tool|Function|Human)"
 _TYPE = re.compile(rf"(?<=\w)<(?={_SPEAKER}(?:\[\]|[?,|<>& ]))")
 _COMPONENT = re.compile(rf"<(?={_SPEAKER}(?: [^<>/\n]{{0,200}}+)?/>)")
@@ -65,28 +64,28 @@ _PLACEHOLDER = re.compile(
     r"(?<=[/\\@=\"'`])<(?=(?:user|tool|function)>)"
     r"|<(?=(?:user|tool|function)(?:>[/\\@]| (?:name|id|email|input|query)>)|function [\w.<>]{1,80} at 0x)"
 )
-# Of Llama 2 and Mistral; in capital letters only, as the templates have them.
+# The tokens of Llama 2 and Mistral, in capital letters only, as in the templates.
 _TEMPLATE = re.compile(r"\[/?INST\]|<</?SYS>>")
 _CLOSED = re.compile(r"</\s{0,9}(?:system|developer|assistant|user|tool|function|human)\b", re.IGNORECASE)
 
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
-    """Yield what is hidden or forged in any text of a subject: one finding a rule and place, with its count."""
-    real = True  # in a rendered prompt the boundary stands once
+    """Yield what is hidden or forged in a subject: one finding for each rule and place, with a count."""
+    real = True  # a rendered prompt has one real boundary
     before = Segment("", "", "", "")
     for segment in subject.segments:
         text = plain(segment)
         if subject.is_instruction_file(segment):
-            if segment.changing:  # it was cut at what it took for the boundary, which is in neither piece
+            if segment.changing:  # the file was cut at a boundary, which is in neither piece
                 line = before.text.count("\n") + 2 if before.place == segment.place else 2
                 yield Finding("DP303", "a boundary in an instruction file", subject.name, segment.place, line, 1)
         elif real and segment.role == "system":
-            # A text that was cut there has it no more; of a prompt it is a part of its own.
+            # A text that was cut there no longer has it; in a prompt it is a part of its own.
             match = None if segment.changing and text.strip() != BOUNDARY_LINE else REAL_BOUNDARY.search(text)
             if match:
                 text = text[: match.start()] + " " * len(match[0]) + text[match.end() :]
             real = not match and not segment.changing
-        if subject.is_file and text.startswith("\ufeff"):  # a file is read without it
+        if subject.is_file and text.startswith("\ufeff"):  # files are read without a byte order mark
             text = " " + text[1:]
         found = [*_hidden(text), *_forged(text)]
         lines = Lines(segment.text if found else "")

@@ -1,4 +1,4 @@
-"""DP4: parts that are empty, too large or said twice, and instruction files that will be cut."""
+"""DP4: parts that are empty, too large or repeated, and instruction files that will be truncated."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from deepprompt.text.hygiene import TRUNCATION_MARKER, is_blank
 from deepprompt.tokens import estimate_tokens
 
 RULES = (
-    Rule("DP401", "empty-part", "A part has no text: something that was to fill it did not.", "Fill it or drop it."),
+    Rule("DP401", "empty-part", "A part has no text: something did not fill it.", "Fill it or drop it."),
     Rule(
         "DP402",
         "large-part",
-        "A part is so large that what matters in it is lost.",
+        "A part is so large that the important things in it get lost.",
         "Split it, or let the model read the rest with a tool when it needs it.",
     ),
     Rule(
         "DP403",
         "repeated-passage",
-        "The same passage stands in two places: it costs twice, and one day only one of them is changed.",
+        "The same passage stands in two places: it costs twice, and one day only one of them will be updated.",
         "Keep one of them.",
     ),
     Rule(
         "DP404",
         "instructions-cut",
-        "An instruction file is longer than what the builder takes of one, so its end is never read.",
-        "Shorten it, or move what only some tasks need into files that it names.",
+        "An instruction file is longer than the builder reads, so the model never sees its end.",
+        "Shorten it, or move details into files that it names.",
     ),
 )
 
 _SECTION = re.compile(r"^#{1,2} ", re.MULTILINE)
-_FEWEST = 14  # different characters, in a passage that says something
+_FEWEST = 14  # the fewest different characters in a passage that means something
 _STEP = 64
-# What is alike in many places without being said twice: the rows of tables, and addresses.
+# Rows of tables and addresses look alike in many places without being repeated text.
 _FORM = re.compile(r"^[ \t]*+\|[^\n]*+|https?://[^\s)>]++", re.MULTILINE)
 
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
-    """Yield what is empty, too large, repeated, or longer than it will be read."""
+    """Yield parts that are empty, too large, repeated or truncated."""
     parts = [part for part in subject.segments if part.role in ("", "system") and part.kind != "setting"]
     for part in parts:
         yield from _size(subject, part, limits)
@@ -55,12 +55,12 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
 
 
 def _size(subject: Subject, part: Segment, limits: Limits) -> Iterator[Finding]:
-    # A piece of a template may be nothing but the line ends between two includes, which are layout; nor need anything
-    # follow the boundary.
+    # A piece of a template may be nothing but the line ends between two includes, and nothing needs to follow the
+    # boundary.
     layout = part.changing or (part.joins and part.text and not subject.is_file and len(subject.segments) > 1)
     if is_blank(part.text) and not layout:
         yield Finding("DP401", "an empty part", subject.name, part.place)
-    # Of a whole prompt that came as one text the parts are its sections.
+    # If the prompt is one text, its sections count as parts.
     whole = part.kind == "tool" or subject.is_file or (part.joins and len(subject.segments) > 1)
     starts = [0] if whole else [0, *(match.start() for match in _SECTION.finditer(part.text) if match.start())]
     for start, end in pairwise([*starts, len(part.text)]):
@@ -82,12 +82,12 @@ def _cut(subject: Subject, part: Segment, limits: Limits) -> Iterator[Finding]:
 
 
 def _repeated(subject: Subject, parts: Sequence[Segment], shortest: int) -> Iterator[Finding]:
-    """Yield each passage that stands somewhere before as well, whatever blanks are between its words."""
+    """Yield each passage that also stands earlier, whatever the blanks between its words."""
     stream = _Stream(parts)
     text = stream.text
     lines: dict[int, Lines] = {}
     block = max(shortest // 2, 1)
-    # Every passage of this length holds one of these blocks whole, wherever it begins.
+    # Every passage of this length contains one of these blocks completely, wherever it begins.
     known: dict[str, int] = {}
     for place in range(0, len(text) - block, block):
         known.setdefault(text[place : place + block], place)
@@ -101,7 +101,7 @@ def _repeated(subject: Subject, parts: Sequence[Segment], shortest: int) -> Iter
             if place + after - start >= shortest:
                 first = earlier - (place - start)
                 (part, at), (other, there) = stream.origin(start), stream.origin(first)
-                if not parts[part].kind == parts[other].kind == "tool":  # each tool has to describe itself
+                if not parts[part].kind == parts[other].kind == "tool":  # tools may describe the same thing
                     for number in (part, other):
                         lines.setdefault(number, Lines(parts[number].text))
                     where = f"{parts[other].place}, line {lines[other].at(there)[0]}"
@@ -115,7 +115,7 @@ def _repeated(subject: Subject, parts: Sequence[Segment], shortest: int) -> Iter
 
 
 class _Stream:
-    """The words of some parts with one blank between them, and where each came from; code may be shown twice."""
+    """The words of all parts, without code, joined by single blanks, and where each came from."""
 
     def __init__(self, parts: Sequence[Segment]) -> None:
         self._starts: list[int] = []
@@ -134,24 +134,24 @@ class _Stream:
         self.text = " ".join(pieces)
 
     def origin(self, place: int) -> tuple[int, int]:
-        """Return the part of a character and its place there."""
+        """Return the part that a character belongs to, and its position there."""
         word = bisect_right(self._starts, place) - 1
         part, start = self._origins[word]
         return part, start + place - self._starts[word]
 
     def word_from(self, place: int) -> int:
-        """Return where the first word begins that begins at a place or after it."""
+        """Return the start of the first word at or after a position."""
         word = bisect_left(self._starts, place)
         return self._starts[word] if word < len(self._starts) else len(self.text)
 
     def bounds(self, place: int) -> tuple[int, int]:
-        """Return where the part of a character begins and ends."""
+        """Return the start and the end of the part that a character belongs to."""
         part = bisect_right(self.ends, place)
         return self.ends[part - 1] if part else 0, self.ends[part] if part < len(self.ends) else len(self.text)
 
 
 def _reach(stream: _Stream, first: int, second: int, most_before: int) -> tuple[int, int]:
-    """Return for how many characters two places are alike before them and from them on, each within its part."""
+    """Return how many characters before and after two positions are equal, each within its part."""
     text = stream.text
     (low, high), (other_low, other_high) = stream.bounds(first), stream.bounds(second)
     most = min(first - low, second - other_low, most_before)
@@ -163,7 +163,7 @@ def _reach(stream: _Stream, first: int, second: int, most_before: int) -> tuple[
 
 
 def _alike(text: str, first: int, second: int, most: int) -> int:
-    """Return for how many characters two places of a text are alike, by steps that grow: no more work than they are."""
+    """Return how many characters from two positions on are equal. The steps grow, so the work is in proportion."""
     done, step = 0, _STEP
     while done < most:
         size = min(step, most - done)

@@ -11,8 +11,8 @@ RULES = (
     Rule(
         "DP501",
         "key",
-        "The text has a key or a password, which every provider and every log then has too.",
-        "Take it out and revoke it; give a tool what it needs to know where the model cannot see it.",
+        "The text has a key or a password, which every provider and every log then sees too.",
+        "Remove it and revoke it; pass secrets to tools where the model cannot see them.",
         error=True,
         excusable=False,
     ),

@@ -1,4 +1,4 @@
-"""The rules of DP6 about fields beside the prompt: keys of the cache, who takes which, what LiteLLM makes of them."""
+"""The rules of DP6 about other fields: cache keys, fields that a model does not take, and LiteLLM's changes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from deepprompt.providers.dialect import items
 
 RULES = (
     Rule(
-        "DP609", "key-per-request", "The prompt_cache_key looks as if each request had its own.",
-        "Use one that stays, such as a tenant's name and the version of the prompt.",
+        "DP609", "key-per-request", "The prompt_cache_key looks different for every request.",
+        "Use a constant one, such as a tenant's name and the version of the prompt.",
     ),
     Rule(
         "DP610", "cache-per-user", "The user_id gives each user a cache of their own.",
-        "Leave it out, or send that of a tenant, where users share a prompt.",
+        "Leave it out, or send a tenant's id if users share a prompt.",
     ),
     Rule(
-        "DP611", "field-of-other-models", "A field is sent that this model does not take.",
+        "DP611", "field-of-other-models", "The request has a field that this model does not take.",
         "Send it only to models that do.", error=True,
     ),
     Rule(
@@ -28,24 +28,24 @@ RULES = (
     ),
     Rule(
         "DP613", "lost-in-litellm", "LiteLLM drops or replaces this on the way to the provider.",
-        "Write it as that provider's route keeps it: deepprompt build --to litellm does.",
+        "Write it in the form that survives this route, as deepprompt build --to litellm does.",
     ),
 )  # fmt: skip
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}", re.IGNORECASE)
-# A time of day, or seconds since 1970: a mere date changes once a day.
+# A time of day, or seconds since 1970. A date is fine: it changes only once a day.
 _TIME = re.compile(r"\d{4}-?\d\d-?\d\d[T_ -]?\d\d[:-]?\d\d|(?<!\d)1[5-9]\d{8}(?:\d{3}){0,3}(?!\d)")
 _PERSON = re.compile(r"[^@\s]+@[^@\s]+\.\w+|user|\d{5,}", re.IGNORECASE)
 _NEWER = "prompt_cache_options"
 _BESIDE = ("systemInstruction", "system_instruction", "tools", "toolConfig", "tool_config")
-# Routes on which LiteLLM drops Anthropic's marks whatever the request is; measured with 1.108.4.
+# LiteLLM always drops Anthropic's marks on these routes; measured with 1.108.4.
 _DROPPING = ("deepseek/", "mistral/", "hosted_vllm/", "xai/", "openrouter/openai/")
 _MAKING = ("gemini/", "vertex_ai/gemini")
 _REPLACING = ("anthropic/", "bedrock/", "gemini/", "vertex_ai/")
 
 
 def find(sent: RequestView) -> Iterator[Finding]:
-    """Yield what is wrong with the fields of a request."""
+    """Yield the faults of a request's fields."""
     yield from _keys(sent)
     yield from _newer(sent)
     yield from _system_inside(sent)
@@ -56,9 +56,9 @@ def find(sent: RequestView) -> Iterator[Finding]:
 
 
 def _keys(sent: RequestView) -> Iterator[Finding]:
-    """Find keys of the cache that part what could be shared."""
+    """Find cache keys that keep requests from sharing a cache."""
     key = sent.body.get("prompt_cache_key")
-    if isinstance(key, str) and not sent.subject.earlier:  # among others it is seen whether it changes
+    if isinstance(key, str) and not sent.subject.earlier:  # with earlier requests, DP712 sees a change
         what = "a random id" if _UUID.search(key) else "a time" if _TIME.search(key) else ""
         if what:
             message = f"the key has {what} in it: with a new one for each request nothing is ever read"
@@ -79,7 +79,7 @@ def _newer(sent: RequestView) -> Iterator[Finding]:
         yield sent.found("DP611", "prompt_cache_retention", message)
     rules = sent.rules
     is_openai = rules is not None and rules.provider.startswith("openai")
-    # What becomes of them on LiteLLM's other routes was not measured.
+    # Not measured on LiteLLM's other routes.
     if rules is None or not rules.known or (rules.marks and is_openai) or (sent.is_litellm and not is_openai):
         return
     places = [mark.place for mark in sent.marks if mark.field == OPENAIS]
@@ -90,7 +90,7 @@ def _newer(sent: RequestView) -> Iterator[Finding]:
 
 
 def _system_inside(sent: RequestView) -> Iterator[Finding]:
-    """Find a system message inside the conversation where only newer models take one."""
+    """Find a system message inside the conversation for a model that takes none there."""
     rules = sent.rules
     if rules is None or not rules.known or rules.system_messages or sent.is_litellm:
         return
@@ -101,7 +101,7 @@ def _system_inside(sent: RequestView) -> Iterator[Finding]:
 
 
 def _beside_cached(sent: RequestView) -> Iterator[Finding]:
-    """Find what cached content has to hold itself; google-genai has it all in `config`."""
+    """Find fields that have to be inside the cached content; google-genai has them in `config`."""
     config = sent.body.get("config")
     for holder, place in ((sent.body, ""), (config if isinstance(config, Mapping) else {}, "config.")):
         if holder.get("cachedContent") or holder.get("cached_content"):
@@ -112,7 +112,7 @@ def _beside_cached(sent: RequestView) -> Iterator[Finding]:
 
 
 def _litellm_marks(sent: RequestView) -> Iterator[Finding]:
-    """Find marks of Anthropic's that do not arrive, or arrive as something else."""
+    """Find Anthropic's marks that LiteLLM drops or converts."""
     marks = [mark for mark in sent.marks if mark.field == ANTHROPICS]
     if not marks:
         return
@@ -131,13 +131,13 @@ def _litellm_marks(sent: RequestView) -> Iterator[Finding]:
 
 
 def _elsewhere(sent: RequestView) -> bool:
-    """Whether a request goes to an address that may be another provider's: then LiteLLM leaves the marks."""
+    """Whether a request goes to a custom address; then LiteLLM keeps the marks."""
     azure = sent.model.lower().startswith("azure")  # not measured
     return azure or any(sent.body.get(key) for key in ("api_base", "base_url"))
 
 
 def _litellm_texts(sent: RequestView) -> Iterator[Finding]:
-    """Find blank texts, in whose place LiteLLM puts a sentence of its own."""
+    """Find blank texts, which LiteLLM replaces by a sentence of its own."""
     model = sent.model.lower()
     if not (model.startswith(_REPLACING) or sent.provider in ("anthropic", "bedrock", "gemini")):
         return

@@ -1,4 +1,4 @@
-"""The rules of DP6 about marks: how many, on what, in which order, and for how long."""
+"""The rules of DP6 about marks: their number, place, order and lifetime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RULES = (
         "Keep those at the end of the static prefix, of the previous request and of the newest message.", error=True,
     ),
     Rule(
-        "DP602", "mark-of-no-use", "A mark stands where it is refused or does nothing.",
+        "DP602", "mark-of-no-use", "A mark stands where the provider refuses or ignores it.",
         "Put it on the last block before it that may carry one.", error=True,
     ),
     Rule(
@@ -29,7 +29,7 @@ RULES = (
         "Give earlier marks the longer lifetime: tools, then system, then messages.", error=True,
     ),
     Rule(
-        "DP604", "automatic-beside-marks", "Automatic caching has no mark left, or another lifetime than its block's.",
+        "DP604", "automatic-beside-marks", "Automatic caching has no mark left, or another lifetime than its block.",
         "Drop the cache_control of the request, or one of the marks.", error=True,
     ),
     Rule(
@@ -38,20 +38,20 @@ RULES = (
     ),
 )  # fmt: skip
 
-# Kinds of block that the facts speak of wherever a provider takes marks at all.
+# The facts of every provider that takes marks cover these kinds of block.
 _SPOKEN_OF = ("tools", "system", "text", "image", "tool_use", "tool_result")
 _AUTOMATIC = "cache_control"
 
 
 def find(sent: RequestView) -> Iterator[Finding]:
-    """Yield what is wrong with the marks of a request."""
+    """Yield the faults of a request's marks."""
     strangers = list(_strangers(sent))
     yield from strangers
     for mark in sent.marks:
         reason = _refused(mark, sent)
         if reason:
             yield sent.found("DP602", mark.place, reason)
-    if not strangers:  # else the rest is about marks that nobody reads
+    if not strangers:  # otherwise nobody reads these marks anyway
         yield from _count(sent)
         yield from _automatic(sent)
         yield from _lifetimes(sent)
@@ -59,7 +59,7 @@ def find(sent: RequestView) -> Iterator[Finding]:
 
 
 def _strangers(sent: RequestView) -> Iterator[Finding]:
-    """Find marks in words that the provider does not know; which of them LiteLLM drops has a rule of its own."""
+    """Find marks in another provider's format. DP613 covers those that LiteLLM drops."""
     rules = sent.rules
     if rules is None or not rules.known or sent.is_litellm:
         return
@@ -75,12 +75,12 @@ def _strangers(sent: RequestView) -> Iterator[Finding]:
 
 
 def _count(sent: RequestView) -> Iterator[Finding]:
-    """Find marks beyond those that are taken. OpenAI writes only the latest, so they matter before any was written."""
+    """Find too many marks. OpenAI writes only the latest, so there they matter only in a first request."""
     rules = sent.rules
     if rules is None or not rules.marks:
         return
     explicit = rules.caching == "implicit" and sent.options.get("mode") == "explicit"
-    most = rules.marks + explicit  # the place that the newest message does not take
+    most = rules.marks + explicit  # the newest message does not take one
     if len(sent.marks) <= most or (rules.caching == "implicit" and sent.newest):
         return
     rest = "refuses more" if rules.caching == "marked" else "writes none before those"
@@ -89,7 +89,7 @@ def _count(sent: RequestView) -> Iterator[Finding]:
 
 
 def _refused(mark: CarriedMark, sent: RequestView) -> str:
-    """Return why a mark may not stand where it does, "" where it may."""
+    """Return why a mark may not stand where it does; "" if it may."""
     block = mark.block
     if block is None:
         return "a mark that follows nothing"
@@ -115,7 +115,7 @@ def _refused(mark: CarriedMark, sent: RequestView) -> str:
 
 
 def _not_carried(mark: CarriedMark, rules: Rules | None) -> str:
-    """Say so where the provider is known to take no mark on such a block; a block nobody knows may be a new one."""
+    """Return why a block cannot carry a mark; "" if it can, or if the block is unknown and may be new."""
     if rules is None or not rules.marks or not rules.known or mark.kind in rules.carriers or mark.on == "inside":
         return ""
     if mark.role == "tool" and mark.on == "block":  # a part of a tool's message
@@ -125,7 +125,7 @@ def _not_carried(mark: CarriedMark, rules: Rules | None) -> str:
 
 
 def _automatic(sent: RequestView) -> Iterator[Finding]:
-    """Find automatic caching that is refused beside the marks there are."""
+    """Find automatic caching that is refused because of the marks."""
     if sent.automatic is None or not sent.segments:
         return
     last = _own_at_end(sent)
@@ -140,13 +140,13 @@ def _automatic(sent: RequestView) -> Iterator[Finding]:
 
 
 def _own_at_end(sent: RequestView) -> CarriedMark | None:
-    """Return the mark on the block that automatic caching chooses, the last that may carry one."""
+    """Return the mark on the block that automatic caching would mark: the last that may carry one."""
     able = [segment.place for segment in sent.segments if segment.kind != "thinking" and segment.text.strip()]
     return {mark.place: mark for mark in sent.marks}.get(able[-1]) if able else None
 
 
 def _lifetimes(sent: RequestView) -> Iterator[Finding]:
-    """Find lifetimes that there are not."""
+    """Find lifetimes that the provider does not have."""
     rules = sent.rules
     if rules is None or not rules.lifetimes or not rules.known:
         return
@@ -159,7 +159,7 @@ def _lifetimes(sent: RequestView) -> Iterator[Finding]:
 
 
 def _order(sent: RequestView) -> Iterator[Finding]:
-    """Find a longer lifetime after a shorter one. Of OpenAI's nobody says that it matters."""
+    """Find a longer lifetime after a shorter one. OpenAI documents no such rule."""
     marks = [(mark.place, mark.lifetime) for mark in sent.marks if mark.field != OPENAIS]
     if sent.automatic is not None and _own_at_end(sent) is None:
         marks.append((_AUTOMATIC, time_of(sent.automatic)))
@@ -170,7 +170,7 @@ def _order(sent: RequestView) -> Iterator[Finding]:
 
 
 def _lifetime(asked: str, rules: Rules | None) -> str:
-    """Return the lifetime that a mark comes to, "" where that is not known."""
+    """Return the actual lifetime of a mark; "" if unknown."""
     if rules is not None and rules.lifetimes:
         return asked if asked in rules.lifetimes else "" if asked else rules.lifetimes[0]
     if not asked:

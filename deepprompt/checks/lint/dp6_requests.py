@@ -1,4 +1,4 @@
-"""DP6: what one request does wrong, so that a provider refuses it or its cache is of no use.
+"""DP6: faults of one request, for which a provider refuses it or cannot cache it.
 
 The rules about marks are in `dp6_marks`, those about fields in `dp6_fields`; here are those about the whole request.
 """
@@ -17,31 +17,31 @@ from deepprompt.providers.segments import Segment
 
 _OWN = (
     Rule(
-        "DP605", "automatic-on-moving-end", "The request is cached up to a last block that moves with every turn.",
-        "Mark the last block that stays, or leave the moving one in the history as it was sent.",
+        "DP605", "automatic-on-moving-end", "The request is cached up to a last block that changes with every turn.",
+        "Mark the last block that stays, or keep the changing one in the history as it was sent.",
     ),
     Rule(
         "DP606", "beyond-lookback", "The entry of the previous request is too far before the next mark to be found.",
         "Set a mark where the previous request ended.",
     ),
     Rule(
-        "DP607", "below-minimum", "What is to be cached is too small: nothing is.",
-        "Do without marks, or move the mark behind more of what stays the same.",
+        "DP607", "below-minimum", "The marked prefix is too small, so nothing is cached.",
+        "Remove the marks, or move the mark after more text that stays the same.",
     ),
     Rule(
-        "DP608", "explicit-without-marks", "Only marks are cached, and there is none.",
+        "DP608", "explicit-without-marks", "Only marks are cached, and the request has none.",
         "Set a prompt_cache_breakpoint, or leave prompt_cache_options.mode out.",
     ),
     Rule(
         "DP614", "reasoning-not-returned", "Reasoning that the provider wants back is missing.",
-        "Append each answer as it came, reasoning included.",
+        "Append each response as it came, including its reasoning.",
     ),
     Rule(
-        "DP615", "no-mark", "The provider caches at marks only, and there is none.",
+        "DP615", "no-mark", "The provider caches at marks only, and the request has none.",
         "Mark the end of the static prefix and the newest message.",
     ),
     Rule(
-        "DP616", "mark-on-moving-text", "A mark stands on text that changes with the turn: written, never read.",
+        "DP616", "mark-on-moving-text", "A mark on text that changes with the turn is written and never read.",
         "Mark the last block before it.",
     ),
 )  # fmt: skip
@@ -53,13 +53,13 @@ _STATED_TIME = re.compile(
     r"(?: and time)?(?: is)?[*_>\]):=]* {0,4}[^\n\d]{0,40}\d[^\n]{0,16}?\d:\d\d",
     re.IGNORECASE | re.MULTILINE,
 )
-# A count by estimate and one by a tokenizer differ: it is said only where no tokenizer would count enough.
+# The estimate differs from a tokenizer's count, so report only what no tokenizer would count as enough.
 _SURELY = 0.7
 _REASONING = ("thinking", "redacted_thinking")
 
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
-    """Yield what is wrong with a request."""
+    """Yield the faults of a request."""
     sent = view_request(subject, limits)
     if sent is None:
         return
@@ -68,7 +68,7 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
 
 
 def _moving_end(sent: RequestView) -> Iterator[Finding]:
-    """Find text that moves at a mark: behind the boundary of the system prompt, or at the end of the request."""
+    """Find changing text at a mark: after the boundary of the system prompt, or at the end of the request."""
     own = {mark.place for mark in sent.marks}
     for segment in sent.segments:
         if segment.changing and segment.place in own and segment.mark is not None:
@@ -90,7 +90,7 @@ def _moving_end(sent: RequestView) -> Iterator[Finding]:
 
 
 def _stated_once(sent: RequestView) -> Segment | None:
-    """Return the last block if it tells the time and those of earlier turns do not: then it is taken out again."""
+    """Return the last block if only it states the time: then the host removes it again from earlier turns."""
     if not sent.newest or not sent.segments:
         return None
     last = sent.segments[-1]
@@ -101,10 +101,10 @@ def _stated_once(sent: RequestView) -> Segment | None:
 
 
 def _lookback(sent: RequestView) -> Iterator[Finding]:
-    """Find a mark from which the previous request's entry cannot be seen; that one ended before the last answer."""
+    """Find a mark that is too far from the end of the previous request, which ended before the last response."""
     rules = sent.rules
     if rules is None or rules.caching != "marked" or rules.lookback < 2 or sent.subject.earlier:
-        return  # a guess is not exact enough for no lookback at all, and not needed with the earlier requests at hand
+        return  # a guess is too vague without a lookback, and not needed if the earlier requests are known
     answer = sent.newest - 1
     while answer > 0 and sent.segments[answer - 1].role == "assistant":
         answer -= 1
@@ -124,38 +124,38 @@ def _lookback(sent: RequestView) -> Iterator[Finding]:
 
 
 def _minimum(sent: RequestView) -> Iterator[Finding]:
-    """Find a request that asks for caching and has too little to be cached."""
+    """Find a request that asks for caching but is too small."""
     rules = sent.rules
     if rules is None or not rules.known or rules.caching == "none" or _goes_on(sent.body):
         return
     marked = [number for number, segment in enumerate(sent.segments) if segment.mark is not None]
     least, end = rules.minimum, marked[-1] if marked else -1
-    if rules.explicit_minimum and "ttl" in sent.body:  # it makes cached content of all that it has
+    if rules.explicit_minimum and "ttl" in sent.body:  # the whole request becomes cached content
         least, end = rules.explicit_minimum, len(sent.segments) - 1
     if any(segment.digest or segment.kind == "image" for segment in sent.segments):
-        return  # nobody says how many tokens an image or a file has
+        return  # the tokens of an image or a file are unknown
     tokens = sent.tokens(end + 1)
     if rules.caching == "implicit" and sent.options.get("mode") != "explicit":
-        tokens = sent.tokens()  # its newest message has an entry as well
+        tokens = sent.tokens()  # the newest message has an entry too
     if end >= 0 and tokens < _SURELY * least:
         message = f"about {tokens:,} tokens up to here; {rules.label} caches no fewer than {least:,}"
         yield sent.found("DP607", sent.segments[end].place, message)
 
 
 def _goes_on(body: Mapping[str, Any]) -> bool:
-    """Whether a request goes on from something that is not in it."""
+    """Whether a request continues something that is not in it."""
     return any(body.get(key) for key in ("cachedContent", "cached_content", "previous_response_id", "conversation"))
 
 
 def _unmarked(sent: RequestView) -> Iterator[Finding]:
-    """Find a request that asks for nothing to be cached, where it has to."""
+    """Find a request without a mark where the provider caches only at marks."""
     rules = sent.rules
     if sent.options.get("mode") == "explicit" and not sent.marks:
         yield sent.found(
             "DP608", "prompt_cache_options", "the mode is explicit, and no block is marked: nothing is cached"
         )
     if rules is None or rules.caching != "marked" or not rules.known or len(sent.body) < 2:
-        return  # messages alone are what a request is made of, and may be marked yet
+        return  # bare messages: a request is made of them later, and may get marks then
     asked = sent.marks or sent.automatic is not None or sent.body.get("cache_control_injection_points")
     if not asked and sent.tokens() >= rules.minimum:
         message = f"no mark in about {sent.tokens():,} tokens; {rules.label} caches at marks only"
@@ -163,7 +163,7 @@ def _unmarked(sent: RequestView) -> Iterator[Finding]:
 
 
 def _reasoning(sent: RequestView) -> Iterator[Finding]:
-    """Find answers that called tools and came back without their reasoning."""
+    """Find assistant messages with tool calls that lost their reasoning."""
     messages = [message for message in items(sent.body.get("messages")) if isinstance(message, Mapping)]
     answers = [(n, message) for n, message in enumerate(messages) if message.get("role") == "assistant"]
     thinking = sent.body.get("thinking")

@@ -1,8 +1,8 @@
-"""DP7: what changed between the requests of a conversation, so that a cache has what is sent and cannot read it.
+"""DP7: changes between the requests of a conversation for which a cache entry is not read again.
 
-Each request is held against the one it goes on from: of the latest, the one that it begins with most of. What happened
-between the two is `blame`'s to say; here it gets its code. Only what the earlier request left in a cache counts: what
-stands behind its last mark may change.
+Each request is compared with the one it continues: the latest one that it shares most with. `blame` finds what changed
+between the two, and this module chooses the code. Only text that the earlier request left in a cache counts; text after
+its last mark may change.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from deepprompt.text.display import display
 _OWN = (
     Rule(
         "DP701", "tools-come-or-go", "A tool was added or removed in the middle of a conversation.",
-        "Send the same tools from the first request on, and say at the tail which of them may be used.",
+        "Send the same tools from the first request on, and say in the newest message which of them may be used.",
     ),
     Rule(
         "DP702", "tool-changed", "A tool's definition changed in the middle of a conversation.",
-        "Freeze definitions when the conversation begins, and tell news at the tail.",
+        "Freeze the definitions when the conversation begins, and announce changes in the newest message.",
     ),
     Rule(
         "DP703", "tool-order", "The same tools stand in another order.",
@@ -35,43 +35,43 @@ _OWN = (
         "Write it with sorted keys, or keep what was sent.",
     ),
     Rule(
-        "DP705", "model-changed", "Another model answers: each has a cache of its own.",
-        "Keep to one model in a conversation, and give others one of their own.",
+        "DP705", "model-changed", "The model changed, and each model has its own cache.",
+        "Use one model for a conversation, and start another conversation for another model.",
     ),
     Rule(
         "DP706", "setting-changed", "A setting changed that the cache depends on.",
-        "Choose effort, verbosity, format, speed and tier once for a conversation.",
+        "Choose effort, verbosity, format, speed and tier once for each conversation.",
     ),
     Rule(
-        "DP707", "choice-or-images-changed", "The choice of tools changed, or the first image came or went.",
-        "Say at the tail which tool to use; show images from the first request on, or in a conversation of their own.",
+        "DP707", "choice-or-images-changed", "The tool choice changed, or the first image was added or removed.",
+        "Say in the newest message which tool to use; send images from the start, or in another conversation.",
     ),
     Rule(
-        "DP708", "result-edited", "A tool's result is not what it was when it was sent.",
+        "DP708", "result-edited", "A tool's result was edited after it was sent.",
         "Shorten a result before it is sent for the first time.",
     ),
     Rule(
         "DP709", "reasoning-dropped", "Reasoning that was sent is gone or changed.",
-        "Leave it in the history as long as its turn is there.",
+        "Keep it in the history as long as its turn is there.",
     ),
     Rule(
         "DP710", "message-extended", "A message was extended in place.",
         "Append a new message or block.",
     ),
     Rule(
-        "DP712", "key-changed", "The key of the cache changed: what was sent under another is not read.",
+        "DP712", "key-changed", "The cache key changed, so entries under the earlier key are not read.",
         "Use one key for all requests that share a prompt.",
     ),
     Rule(
-        "DP716", "system-changed", "The system prompt is not what it was.",
-        "Freeze it when the conversation begins, and tell news at the tail.",
+        "DP716", "system-changed", "The system prompt changed.",
+        "Freeze it when the conversation begins, and announce changes in the newest message.",
     ),
     Rule(
-        "DP717", "history-changed", "An earlier message is not what it was when it was sent.",
-        "Only append; start a new conversation to leave something out.",
+        "DP717", "history-changed", "An earlier message was edited after it was sent.",
+        "Only append; start a new conversation to drop something.",
     ),
     Rule(
-        "DP718", "end-not-kept", "The end of a request, where it was cached, is not in the next.",
+        "DP718", "end-not-kept", "The end of a request was cached, but is not in the next request.",
         "Mark the last block that stays.",
     ),
 )  # fmt: skip
@@ -83,9 +83,9 @@ _SETTINGS = dict.fromkeys(MODELS, "DP705") | {
     "tool_choice": "DP707", "toolConfig.toolChoice": "DP707",
     "prompt_cache_key": "DP712", "user_id": "DP712", "cache_salt": "DP712", "extra_key": "DP712",
 }  # fmt: skip
-# Where entries end, and what is in them: neither says that the prompt changed.
+# These say where entries end and what is in them, not that the prompt changed.
 _ASIDE = ("prompt_cache_options", "cachedContent", "cached_content")
-# What nobody means to do: between two conversations a prompt may differ in any other way.
+# Changes that nobody intends. Two conversations may differ in any other way.
 _DRIFT = (
     "clock", "random id", "path", "number", "case", "order", "tool order", "key order", "line ends", "white space",
     "byte order mark", "trailing blanks", "Unicode form", "escapes",
@@ -94,7 +94,7 @@ _SHOWN = 100
 
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
-    """Yield what is wrong between the requests of a conversation."""
+    """Yield the faults between the requests of a conversation."""
     if not subject.earlier:
         return
     try:
@@ -112,7 +112,7 @@ _Found = tuple[str, str, str]
 
 
 def _between(earlier: Sequence[Turn], turn: Turn, limits: Limits) -> Iterator[_Found]:
-    """Yield the code, place and message of what a request does to what the one before it left."""
+    """Yield the code, place and message of each fault between a request and the one it continues."""
     before = goes_on_from(earlier, turn)
     if before is None:
         return
@@ -131,7 +131,7 @@ def _between(earlier: Sequence[Turn], turn: Turn, limits: Limits) -> Iterator[_F
 
 
 def _settings(before: Turn, turn: Turn) -> Iterator[_Found]:
-    """Yield the settings that changed; none where a side does not say by which model it was sent."""
+    """Yield the settings that changed; none if only one of the two requests names its model."""
     if bool(before.model) != bool(turn.model):
         return
     for name in dict.fromkeys([*before.settings, *turn.settings]):
@@ -144,7 +144,7 @@ def _settings(before: Turn, turn: Turn) -> Iterator[_Found]:
 
 
 def _judged(found: Blame, before: Turn, turn: Turn, limits: Limits, same: bool) -> tuple[str, str] | None:
-    """Return the code of a difference and what to say of it, None where nothing is wrong with it."""
+    """Return the code and the message for a difference; None if it is fine."""
     rules = limits.rules
     in_messages = found.block not in ("tool", "system")
     if not same and in_messages:
@@ -152,15 +152,15 @@ def _judged(found: Blame, before: Turn, turn: Turn, limits: Limits, same: bool) 
     if not same and (found.kind not in _DRIFT or before.model != turn.model):
         return None
     if found.kind == "compaction" or (found.block == "system" and found.changing):
-        return None  # meant so, or the turn's own context
+        return None  # intended, or the turn's own context
     at = shared(before, turn)
     if in_messages and found.kind != "images":
         if found.kind == "extended" and at >= before.newest:
             free = rules is not None and rules.caching == "automatic" and not rules.whole_units
             return None if free else ("DP710", _said(found))
         if not any(segment.role == "assistant" for segment in turn.segments[at:]):
-            return None  # gone back to an earlier turn, or the same one with another end
-        if at >= before.newest and turn.segments[at].role == "assistant":  # what stood there was taken out again
+            return None  # the user went back to an earlier turn, or changed the end of this one
+        if at >= before.newest and turn.segments[at].role == "assistant":  # the earlier end was removed again
             kept = rules is None or rules.caching in ("marked", "implicit")
             gone = f"{before.segments[at].place} ended the earlier one and is not in the later: written, never read"
             return ("DP718", gone) if kept and before.ends_cached(at, rules) else None
@@ -168,7 +168,7 @@ def _judged(found: Blame, before: Turn, turn: Turn, limits: Limits, same: bool) 
 
 
 def _beside(before: Turn, turn: Turn, limits: Limits) -> tuple[str, str] | None:
-    """Say so where two conversations begin alike and nothing is cached of that: both wrote, neither read."""
+    """Return a finding if two conversations begin alike and no mark makes them share a cache entry."""
     rules, at = limits.rules, shared(before, turn)
     if rules is None or rules.caching not in ("marked", "implicit") or at > before.first:
         return None
@@ -193,7 +193,7 @@ def _code(found: Blame) -> str:
 
 
 def _said(found: Blame) -> str:
-    """Return what happened and where, in one line."""
+    """Return what changed and where, in one line."""
     source = found.file or found.source
     if found.block == "tool":
         where = f"{found.place}: {found.value}" if found.value else found.place

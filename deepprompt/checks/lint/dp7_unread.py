@@ -1,4 +1,4 @@
-"""The rules of DP7 about requests that are alike and still read nothing: too far, too late, too early."""
+"""The rules of DP7 about requests that begin alike but do not read the cache: too far, too late, too early."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 RULES = (
     Rule(
-        "DP711", "mode-changed", "OpenAI's cache was asked for its entries in two ways, and finds none.",
+        "DP711", "mode-changed", "OpenAI's cache mode changed, so no earlier entry is found.",
         "Keep to one mode, or mark the place where the earlier request ended.",
     ),
     Rule(
-        "DP713", "too-much-added", "So much was added that the earlier entry is not found any more.",
+        "DP713", "too-much-added", "So much was added that the earlier entry is no longer found.",
         "Set a mark where the earlier request ended.",
     ),
     Rule(
-        "DP714", "expired", "More time went by than an entry lives, counted from the start of a request.",
-        "Ask for a longer lifetime, or send the request again in time.",
+        "DP714", "expired", "The entry expired; its lifetime counts from the start of a request.",
+        "Ask for a longer lifetime, or send the next request sooner.",
     ),
     Rule(
-        "DP715", "fan-out", "Requests with the same beginning start at once: none reads what another writes.",
-        "Send one, and the others once its answer begins.",
+        "DP715", "fan-out", "Requests with the same prefix start at once, so none reads what another writes.",
+        "Send one first, and the others when its response begins.",
     ),
 )  # fmt: skip
 
 _AT_ONCE = 1.0
-"""Requests that start within so many seconds cannot have waited for each other's answers."""
+"""Requests that start within this many seconds cannot have waited for each other's responses."""
 
 _Found = tuple[str, str, str]
 
 
 def not_found(before: Turn, turn: Turn, rules: Rules | None) -> Iterator[_Found]:
-    """Yield why a request that begins with the one before it does not read its entry."""
+    """Yield why a request does not read the entry of the one before it, though it begins the same."""
     changed = before.is_explicit != turn.is_explicit
     if changed and not _meets(before, turn):
         modes = [("explicit" if side.is_explicit else "implicit") for side in (before, turn)]
@@ -52,14 +52,14 @@ def not_found(before: Turn, turn: Turn, rules: Rules | None) -> Iterator[_Found]
 
 
 def _entry(turn: Turn, rules: Rules | None) -> int | None:
-    """Return the segment at which a request has its last entry."""
+    """Return the segment at which the last cache entry of a request ends."""
     implicit = (rules is None or rules.caching == "implicit") and not turn.is_explicit
     ends = [*turn.marks, *(user_message_ends(turn.segments)[-1:] if implicit else [])]
     return max(ends, default=None)
 
 
 def _meets(before: Turn, turn: Turn) -> bool:
-    """Whether a request looks where the one before it, which was asked in another mode, has its last entry."""
+    """Whether a request looks up the last entry of the one before it, which used another mode."""
     entry = _entry(before, None)
     looked = [] if turn.is_explicit else [turn.first - 1, *user_message_ends(turn.segments)]
     return entry is None or entry in turn.marks or entry in looked
@@ -98,7 +98,7 @@ def _too_late(before: Turn, turn: Turn, rules: Rules) -> Iterator[_Found]:
 
 
 def fan_out(turns: Sequence[Turn], rules: Rules | None) -> Iterator[_Found]:
-    """Yield the groups of requests that begin alike and start at once, with nobody before them who wrote that."""
+    """Yield the groups of requests that begin alike and start at once, without an earlier one that filled the cache."""
     if rules is None or rules.caching == "none":
         return
     grouped: set[int] = set()
@@ -125,6 +125,6 @@ def _beside(leader: Turn, turn: Turn, rules: Rules) -> bool:
 
 
 def _wrote(turn: Turn, leader: Turn, alike: int) -> bool:
-    """Whether a request before a group had all that the group shares."""
+    """Whether an earlier request had everything that the group shares."""
     before = turn.at is None or leader.at is None or turn.at < leader.at - _AT_ONCE
     return before and turn.model == leader.model and shared(turn, leader) >= alike
