@@ -95,7 +95,11 @@ class ToolError(DeepPromptError):
 
 
 class MessageError(DeepPromptError):
-    """A message or request that no provider would accept."""
+    """A message or request that no provider would accept. `place` is the message or block, "" for a whole request."""
+
+    def __init__(self, reason: str, place: str = "") -> None:
+        self.place = place
+        super().__init__(f"{place}: {reason}" if place else reason)
 
 
 class SessionError(DeepPromptError):

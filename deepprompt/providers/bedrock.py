@@ -99,7 +99,7 @@ def _reasoning(text: str, block: Mapping[str, Any], place: str) -> Payload:
     try:
         base64.b64decode(block["data"], validate=True)
     except ValueError:
-        raise MessageError(f"{place}: the data of redacted_thinking is not base64") from None
+        raise MessageError("the data of redacted_thinking is not base64", place) from None
     return {"redactedContent": block["data"]}
 
 

@@ -128,8 +128,9 @@ class Draft:
     def answered(self, message: Message) -> MessageError:
         """Return the error for a conversation whose last message is the assistant's."""
         return MessageError(
-            f"{message.place}: the conversation ends with the assistant; {self.rules.provider} answers a user's "
-            "message or a tool's result: append it"
+            f"the conversation ends with the assistant; {self.rules.provider} answers a user's "
+            "message or a tool's result: append it",
+            message.place,
         )
 
     def _worded(self, messages: tuple[Message, ...], signed: bool, continued: bool) -> list[Message]:
@@ -153,7 +154,7 @@ class Draft:
 
     def blank(self, message: Message) -> MessageError:
         """Return the error for a conversation that has only blank text."""
-        return MessageError(f"{message.place}: nothing but blank text up to here, so there is nothing to answer")
+        return MessageError("nothing but blank text up to here, so there is nothing to answer", message.place)
 
     def says_something(self, message: Message) -> bool:
         """Whether an assistant's message has text or calls; some providers refuse it otherwise. If not, add a note."""
@@ -184,27 +185,28 @@ class Draft:
         """Return the name of the called tool, or refuse a name that the provider does not take."""
         if not re.fullmatch(self.rules.tool_name, call.name):
             names = f"{self.rules.provider} takes names like {self.rules.tool_name}"
-            raise MessageError(f"{place}: tool call {call.id!r} is of {call.name!r}: {names}")
+            raise MessageError(f"tool call {call.id!r} is of {call.name!r}: {names}", place)
         return call.name
 
     def image(self, image: Image, place: str) -> Image:
         """Return an image, or refuse one that the provider does not take."""
         if not self.rules.images:
-            raise MessageError(f"{place}: {self.rules.provider} takes no images (facts of {self.rules.as_of})")
+            raise MessageError(f"{self.rules.provider} takes no images (facts of {self.rules.as_of})", place)
         if image.url and not self.rules.image_urls:
             raise MessageError(
-                f"{place}: {self.rules.provider} takes no address of an image; send its bytes as a data: address"
+                f"{self.rules.provider} takes no address of an image; send its bytes as a data: address", place
             )
         if not image.url and image.media_type not in self.rules.images:
             known = ", ".join(sorted(self.rules.images))
-            raise MessageError(f"{place}: {self.rules.provider} takes no {image.media_type}; it takes {known}")
+            raise MessageError(f"{self.rules.provider} takes no {image.media_type}; it takes {known}", place)
         return image
 
     def refuse(self, block: Block, place: str) -> MessageError:
         """Return the error for a block that the provider does not know."""
         return MessageError(
-            f"{place}: {self.rules.provider} takes no block of type {block.kind!r}; text, images, tool calls and their "
-            "results are written for every provider"
+            f"{self.rules.provider} takes no block of type {block.kind!r}; text, images, tool calls and their "
+            "results are written for every provider",
+            place,
         )
 
     def readable(self, message: Message, *, signed: bool = False, plain: bool = False) -> Message:

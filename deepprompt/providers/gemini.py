@@ -48,7 +48,7 @@ def write(outline: Outline, draft: Draft) -> GenerateBody:
         cached, rest = split(outline, draft)
         if outline.messages and len(cached.messages) == len(outline.messages):
             raise MessageError(
-                f"{outline.messages[-1].place}: all up to this mark is in the cached content: append the next message"
+                "all up to this mark is in the cached content: append the next message", outline.messages[-1].place
             )
         body["cachedContent"] = outline.options.cached_content
         body["contents"] = _contents(rest.messages, draft, continued=bool(cached.messages))
@@ -150,7 +150,7 @@ def _write(block: Block, place: str, draft: Draft, *, first_call: bool) -> Paylo
         return call | ({"thoughtSignature": signature} if signature else {})
     if isinstance(block, ToolResult):
         if not all(isinstance(inner, Text) for inner in block.content):
-            raise MessageError(f"{place}: a tool result is text for gemini; send an image as the user's")
+            raise MessageError("a tool result is text for gemini; send an image as the user's", place)
         text = plain_text(block.content, "\n\n")
         response = {"error" if block.is_error else "output": text}
         return {"functionResponse": {"id": draft.call_id(block.call_id), "name": block.name, "response": response}}

@@ -59,7 +59,7 @@ class ToolCall:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise MessageError(f"{place}: the arguments of tool call {self.id!r} are not a JSON object")
+            raise MessageError(f"the arguments of tool call {self.id!r} are not a JSON object", place)
         return value
 
 

@@ -156,7 +156,7 @@ class _Chat:
     def _result(self, result: ToolResult, message: Message) -> None:
         others = [block.kind for block in result.content if not isinstance(block, Text | Image)]
         if others:
-            raise MessageError(f"{message.place}: a tool result is text or images for {self.draft.rules.provider}")
+            raise MessageError(f"a tool result is text or images for {self.draft.rules.provider}", message.place)
         if any(isinstance(block, Image) for block in result.content):
             detail = "a tool result holds only text here: its images follow as the user's"
             self.draft.notes.append(Note("replaced", message.place, detail))

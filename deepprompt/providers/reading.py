@@ -194,7 +194,7 @@ def _ended(segments: list[Segment]) -> list[Segment]:
 def _mappings(value: object, place: str, text_as: str = "") -> Iterator[Body]:
     """Yield the objects of a list. With `text_as`, a text counts as an object that has it in that field."""
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-        raise MessageError(f"{place}: expected a list, not {type(value).__name__}")
+        raise MessageError(f"expected a list, not {type(value).__name__}", place)
     for number, item in enumerate(value):
         if isinstance(item, str) and text_as:
             item = {text_as: item}

@@ -47,26 +47,26 @@ def read_message(message: Mapping[str, object], index: int) -> Message:
     try:
         role, blocks = _read(message, f"messages[{index}]", notes)
     except RecursionError:
-        raise MessageError(f"messages[{index}]: nested too deeply") from None
+        raise MessageError("nested too deeply", f"messages[{index}]") from None
     return Message(role, tuple(blocks), index, tuple(notes))
 
 
 def _read(message: Mapping[str, object], place: str, notes: list[Note]) -> tuple[Role, list[Block]]:
     if not isinstance(message, Mapping):
-        raise MessageError(f"{place}: a message is a mapping with a role and content, not {type(message).__name__}")
+        raise MessageError(f"a message is a mapping with a role and content, not {type(message).__name__}", place)
     given = message.get("role")
     if given is None:
-        raise MessageError(f"{place}: no role; its fields are {_fields(message)}, and the roles are {', '.join(ROLES)}")
+        raise MessageError(f"no role; its fields are {_fields(message)}, and the roles are {', '.join(ROLES)}", place)
     if not isinstance(given, str) or given not in ROLES:
-        raise MessageError(f"{place}: unknown role {given!r}; the roles are {', '.join(ROLES)}")
+        raise MessageError(f"unknown role {given!r}; the roles are {', '.join(ROLES)}", place)
     role = ROLES[given]
     if role != "assistant" and "content" not in message:
-        raise MessageError(f"{place}: no content; its fields are {_fields(message)}")
+        raise MessageError(f"no content; its fields are {_fields(message)}", place)
     blocks = _content(message.get("content"), place, notes)
     if given == "tool":
         call_id = message.get("tool_call_id")
         if not isinstance(call_id, str) or not call_id:
-            raise MessageError(f"{place}: a tool message needs the tool_call_id of its call")
+            raise MessageError("a tool message needs the tool_call_id of its call", place)
         call_id = scrub(call_id, place, notes)
         blocks = [ToolResult(call_id, _result_content(blocks, place), mark=_last_mark(blocks))]
     if role == "assistant":
@@ -91,13 +91,13 @@ def _check_role(role: Role, blocks: list[Block], place: str) -> None:
     """Refuse blocks that a role cannot have."""
     for block in blocks:
         if isinstance(block, ToolCall | Thinking) and role != "assistant":
-            raise MessageError(f"{place}: only the assistant's messages have {block.kind} blocks")
+            raise MessageError(f"only the assistant's messages have {block.kind} blocks", place)
         if isinstance(block, ToolResult) and role != "user":
-            raise MessageError(f"{place}: a tool result stands in a user's or a tool's message")
+            raise MessageError("a tool result stands in a user's or a tool's message", place)
         if not isinstance(block, Text) and role == "system":
-            raise MessageError(f"{place}: a system message is text, not {block.kind}")
+            raise MessageError(f"a system message is text, not {block.kind}", place)
         if isinstance(block, Image) and role == "assistant":
-            raise MessageError(f"{place}: an image stands in a user's message or in a tool result")
+            raise MessageError("an image stands in a user's message or in a tool result", place)
 
 
 def _reasoning(message: Mapping[str, object], place: str, notes: list[Note]) -> list[Block]:
@@ -114,7 +114,7 @@ def _content(content: object, place: str, notes: list[Note], key: str = "content
     if isinstance(content, str):
         return [Text(scrub(content, place, notes))]
     if not isinstance(content, Sequence) or isinstance(content, bytes | bytearray):
-        raise MessageError(f"{place}: {key} is text or a list of blocks, not {type(content).__name__}")
+        raise MessageError(f"{key} is text or a list of blocks, not {type(content).__name__}", place)
     return [_block(block, f"{place}.{key}[{number}]", notes) for number, block in enumerate(content)]
 
 
@@ -124,7 +124,7 @@ def _block(block: object, place: str, notes: list[Note]) -> Block:
     kind = block.get("type") if isinstance(block, Mapping) else None
     if not isinstance(block, Mapping) or not isinstance(kind, str):
         raise MessageError(
-            f"{place}: neither text nor a block with a type, such as text, image_url or tool_result: {block!r:.60}"
+            f"neither text nor a block with a type, such as text, image_url or tool_result: {block!r:.60}", place
         )
     mark = _mark(block, place)
     if kind in _TEXT_TYPES:
@@ -134,7 +134,7 @@ def _block(block: object, place: str, notes: list[Note]) -> Block:
     if kind == "tool_use":
         arguments = block.get("input", {})
         if not isinstance(arguments, Mapping):
-            raise MessageError(f"{place}: the input of a tool_use block is an object")
+            raise MessageError("the input of a tool_use block is an object", place)
         text = _json(arguments, place, notes)
         return ToolCall(_string(block, "id", place, notes), _string(block, "name", place, notes), text, mark=mark)
     if kind == "tool_result":
@@ -165,7 +165,7 @@ def _last_mark(blocks: list[Block]) -> str | None:
 def _result_content(blocks: list[Block], place: str) -> tuple[Block, ...]:
     """Return the content of a tool result, without marks: a mark in it belongs to the whole result."""
     if wrong := [block.kind for block in blocks if isinstance(block, ToolCall | ToolResult | Thinking)]:
-        raise MessageError(f"{place}: a tool result cannot hold a {wrong[0]} block")
+        raise MessageError(f"a tool result cannot hold a {wrong[0]} block", place)
     return tuple(replace(block, mark=None) for block in blocks)
 
 
@@ -174,15 +174,13 @@ def _calls(calls: object, place: str, notes: list[Note]) -> list[Block]:
     if calls is None:
         return []
     if not isinstance(calls, Sequence) or isinstance(calls, str):
-        raise MessageError(f"{place}: tool_calls is a list")
+        raise MessageError("tool_calls is a list", place)
     read: list[Block] = []
     for number, call in enumerate(calls):
         where = f"{place}.tool_calls[{number}]"
         function = call.get("function") if isinstance(call, Mapping) else None
         if not isinstance(function, Mapping):
-            raise MessageError(
-                f'{where}: a tool call is {{"id", "type": "function", "function": {{"name", "arguments"}}}}'
-            )
+            raise MessageError('a tool call is {"id", "type": "function", "function": {"name", "arguments"}}', where)
         arguments = function.get("arguments")
         if not isinstance(arguments, str):
             arguments = "" if arguments is None else _json(arguments, where, notes)
@@ -214,11 +212,11 @@ def _image(block: Mapping[str, object], place: str, notes: list[Note]) -> Image:
         if source.get("type") == "base64":
             media_type = _string(source, "media_type", place, notes).lower()
             return Image(media_type=media_type, data=_base64(_string(source, "data", place, notes), place))
-        raise MessageError(f"{place}: the source of an image is base64 or url, not {source.get('type')!r}")
+        raise MessageError(f"the source of an image is base64 or url, not {source.get('type')!r}", place)
     address = block.get("image_url")
     url = address.get("url") if isinstance(address, Mapping) else address
     if not isinstance(url, str) or not url:
-        raise MessageError(f'{place}: an image is {{"type": "image_url", "image_url": {{"url": URL}}}}')
+        raise MessageError('an image is {"type": "image_url", "image_url": {"url": URL}}', place)
     return _address(scrub(url, place, notes), place)
 
 
@@ -227,21 +225,21 @@ def _address(url: str, place: str) -> Image:
         return Image(media_type=match[1].lower(), data=_base64(url[match.end() :], place))
     if not url.startswith(("http://", "https://")):
         raise MessageError(
-            f"{place}: the address of an image starts with https:// or data:MEDIA_TYPE;base64, not {url!r:.40}"
+            f"the address of an image starts with https:// or data:MEDIA_TYPE;base64, not {url!r:.40}", place
         )
     return Image(url=url)
 
 
 def _base64(data: str, place: str) -> str:
     if len(data) % 4 or _BASE64.fullmatch(data) is None:
-        raise MessageError(f"{place}: the data of the image is not base64")
+        raise MessageError("the data of the image is not base64", place)
     return data
 
 
 def _string(block: Mapping[str, object], key: str, place: str, notes: list[Note]) -> str:
     value = block.get(key)
     if not isinstance(value, str) or (not value and key not in ("text", "thinking")):
-        raise MessageError(f"{place}: {key} is {'empty' if value == '' else 'missing or no text'}")
+        raise MessageError(f"{key} is {'empty' if value == '' else 'missing or no text'}", place)
     return scrub(value, place, notes)
 
 
@@ -252,7 +250,7 @@ def _mark(holder: Mapping[str, object], place: str) -> str | None:
         return None
     lifetime = mark.get("ttl", "") if isinstance(mark, Mapping) else None
     if not isinstance(lifetime, str):
-        raise MessageError(f'{place}: a mark is {{"type": "ephemeral"}}, perhaps with a ttl, not {mark!r:.60}')
+        raise MessageError(f'a mark is {{"type": "ephemeral"}}, perhaps with a ttl, not {mark!r:.60}', place)
     return lifetime
 
 
@@ -260,7 +258,7 @@ def _json(value: object, place: str, notes: list[Note]) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=as_dict)
     except (TypeError, ValueError) as error:
-        raise MessageError(f"{place}: not JSON: {error}") from None
+        raise MessageError(f"not JSON: {error}", place) from None
     return scrub(text, place, notes)
 
 

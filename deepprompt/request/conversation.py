@@ -95,7 +95,7 @@ class _End:
             return block
         if block.call_id not in self.calls:
             raise MessageError(
-                f"{message.place}: tool result {block.call_id!r} has no call of that id in the message before it"
+                f"tool result {block.call_id!r} has no call of that id in the message before it", message.place
             )
         call = self.calls.pop(block.call_id)
         return replace(block, call_id=call.id, name=call.name)
@@ -105,7 +105,7 @@ class _End:
         if not isinstance(block, ToolCall):
             return block
         if block.id in self.calls:
-            raise MessageError(f"{message.place}: two tool calls have the id {block.id!r}")
+            raise MessageError(f"two tool calls have the id {block.id!r}", message.place)
         unique = _unique(block.id, self.ids)
         if unique != block.id:
             detail = f"tool call id {block.id!r} is an earlier call's too: sent as {unique!r}"
@@ -132,6 +132,7 @@ def _unique(given: str, ids: MutableMapping[str, int]) -> str:
 def _refuse_open(calls: Mapping[str, ToolCall], caller: int) -> None:
     if calls:
         raise MessageError(
-            f"messages[{caller}]: tool call {next(iter(calls))!r} has no result; every call is answered, "
-            "all in the next message, before the conversation goes on"
+            f"tool call {next(iter(calls))!r} has no result; every call is answered, "
+            "all in the next message, before the conversation goes on",
+            f"messages[{caller}]",
         )

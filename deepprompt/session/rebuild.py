@@ -34,7 +34,7 @@ def rebuild(
     """Return the request before each response of a conversation, with cache marks if the provider takes them."""
     for number, message in enumerate(messages):
         if not isinstance(message, Mapping):
-            raise MessageError(f"messages[{number}]: expected an object, not {type(message).__name__}")
+            raise MessageError(f"expected an object, not {type(message).__name__}", f"messages[{number}]")
     ends = list(ends_of(messages))
     if not rules.marks or provider not in TARGETS:
         whole = _Reader()

@@ -130,7 +130,7 @@ def _build(options: argparse.Namespace, prompt: Prompt, notes: list[Note]) -> Re
     try:
         return _request(options, prompt, messages, facts)
     except (MessageError, ToolError) as error:
-        of_file = options.messages and (str(error).startswith("messages[") or (tools and isinstance(error, ToolError)))
+        of_file = options.messages and (error.place if isinstance(error, MessageError) else tools)
         raise type(error)(f"{_shown(options.messages)}: {error}" if of_file else str(error)) from None
 
 
