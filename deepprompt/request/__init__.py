@@ -1,1 +1,1 @@
-"""From a prompt and a conversation to one provider's request."""
+"""Build a provider's request from a prompt and a conversation."""

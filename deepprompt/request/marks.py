@@ -1,8 +1,7 @@
-"""Where the marks of a request go, and why: one planner for every provider that takes marks.
+"""Plan the cache marks of a request and say why each is where it is: one planner for all providers.
 
-A writer of a provider's request lists its spots, the ends of its blocks, in the order in which the provider caches
-them. The planner chooses among those that may carry a mark. It never changes a text, and knows a provider only by
-its `Rules`.
+A provider's writer lists spots, the ends of blocks, in the order in which the provider caches them. The planner chooses
+among those that may carry a mark. It never changes a text, and knows a provider only by its `Rules`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from deepprompt.words import Marks
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A cache breakpoint: where it stands, why there, how long its entry lives, and what it covers by estimate."""
+    """A cache breakpoint: its place, the reason, how long its entry lives, and the tokens it covers, by estimate."""
 
     place: str
     why: str
@@ -32,9 +31,9 @@ CHOICES: tuple[Marks, ...] = get_args(Marks)
 
 
 def plan_marks(spots: list[Spot], rules: Rules, options: Options, sent: int, notes: list[Note]) -> list[Mark]:
-    """Put the marks of a request where they pay most, and return them in order.
+    """Put marks on the spots that save most, and return them in order.
 
-    `sent` is how many messages the previous request is taken to have had.
+    `sent` is how many messages the previous request had, as far as is known.
     """
     _check(rules, options, notes)
     asked = [index for index, spot in enumerate(spots) if spot.asked is not None]
@@ -45,10 +44,8 @@ def plan_marks(spots: list[Spot], rules: Rules, options: Options, sent: int, not
         return []
     own = {} if options.marks == "auto" else _at_most(_carried(asked, spots, rules, notes), spots, rules, notes)
     reasons = dict.fromkeys(own, "your own mark")
-    wanted = (
-        _beside_own(spots, rules, sent, list(own)) if own or options.marks == "own" else _wanted(spots, rules, sent)
-    )
-    for index, why in wanted:
+    keep_own = own or options.marks == "own"
+    for index, why in _beside_own(spots, rules, sent, list(own)) if keep_own else _wanted(spots, rules, sent):
         if len(reasons) < rules.marks and index not in reasons:
             reasons[index] = why
     lifetimes = {index: own.get(index) or _default(spots[index], options) for index in sorted(reasons)}
@@ -66,7 +63,7 @@ def _check(rules: Rules, options: Options, notes: list[Note]) -> None:
 
 
 def _carried(asked: list[int], spots: list[Spot], rules: Rules, notes: list[Note]) -> dict[int, str]:
-    """Return the spots of the caller's marks with their lifetimes, each moved back to one that may carry it."""
+    """Return the lifetimes of the caller's marks by spot; a mark moves back to the last spot that may carry it."""
     carried: dict[int, str] = {}
     for index in asked:
         spot = spots[index]
@@ -78,13 +75,13 @@ def _carried(asked: list[int], spots: list[Spot], rules: Rules, notes: list[Note
         if lifetime and lifetime not in rules.lifetimes:
             notes.append(Note("cache", spot.place, f"{rules.label} has no lifetime {lifetime!r}: {rules.lifetimes[0]}"))
             lifetime = ""
-        if found is not None:  # one that is moved here does not shorten another
+        if found is not None:  # a mark that moves here does not shorten the lifetime of another
             carried[found] = max(carried.get(found, ""), lifetime, key=lambda asked: _rank(asked, rules))
     return carried
 
 
 def _at_most(carried: dict[int, str], spots: list[Spot], rules: Rules, notes: list[Note]) -> dict[int, str]:
-    """Return as many as a request may carry: the first, which holds the slowest, and then the latest."""
+    """Return as many marks as a request may carry: the first, which covers the slowest text, and the latest."""
     if len(carried) <= rules.marks:
         return carried
     order = sorted(carried)
@@ -104,7 +101,7 @@ def _may_carry(spot: Spot, rules: Rules) -> bool:
 
 
 def _wanted(spots: list[Spot], rules: Rules, sent: int) -> list[tuple[int, str]]:
-    """Return where marks pay, the best first."""
+    """Return the spots where marks save tokens, with the reasons, best first."""
     able = [index for index, spot in enumerate(spots) if _may_carry(spot, rules)]
     tools = [index for index in able if spots[index].kind == "tools"]
     talk = [index for index in able if spots[index].message >= 0]
@@ -122,7 +119,7 @@ def _wanted(spots: list[Spot], rules: Rules, sent: int) -> list[tuple[int, str]]
 
 
 def _beside_own(spots: list[Spot], rules: Rules, sent: int, own: list[int]) -> list[tuple[int, str]]:
-    """Return what is marked beside the caller's own: the end of the prefix, and what the last mark would not find."""
+    """Return the marks to add to the caller's own: the prefix, and an entry too far back for the caller's last mark."""
     wanted = _prefix_end(spots, rules)
     talk = [index for index in own if spots[index].message >= 0]
     before = _previous_end(spots, rules, sent)
@@ -134,16 +131,16 @@ def _beside_own(spots: list[Spot], rules: Rules, sent: int, own: list[int]) -> l
 
 
 def _previous_end(spots: list[Spot], rules: Rules, sent: int) -> int | None:
-    """Return where the previous request has its last entry, if a mark may stand there to find it."""
+    """Return the spot of the previous request's last cache entry, if a mark there can find it."""
     before = [index for index, spot in enumerate(spots) if 0 <= spot.message < sent]
-    if rules.caching == "marked":  # where its newest mark was
+    if rules.caching == "marked":  # its newest mark was there
         before = [index for index in before if _may_carry(spots[index], rules)]
-    # Where caching is implicit, the newest message has its entry anyway, and only a mark at that very end finds it.
+    # With implicit caching the newest message has an entry anyway, and only a mark exactly at its end finds it.
     return before[-1] if before and _may_carry(spots[before[-1]], rules) else None
 
 
 def _prefix_end(spots: list[Spot], rules: Rules) -> list[tuple[int, str]]:
-    """Return the last spot before the conversation that does not change with the turn, if any may carry a mark."""
+    """Return the end of the static prefix, if a mark may go there."""
     able = [index for index, spot in enumerate(spots) if spot.message < 0 and _may_carry(spot, rules)]
     if static := [index for index in able if spots[index].pace not in (None, Pace.TURN)]:
         return [(static[-1], "the static prefix ends here")]
@@ -156,7 +153,7 @@ def _default(spot: Spot, options: Options) -> str:
 
 
 def _in_order(lifetimes: dict[int, str], spots: list[Spot], rules: Rules, notes: list[Note]) -> dict[int, str]:
-    """Return lifetimes of which none is longer than an earlier one: where it would be, the earlier grows."""
+    """Return lifetimes in descending order, as providers require: a shorter one before a longer one is extended."""
     settled: dict[int, str] = {}
     longest = 0
     for index in sorted(lifetimes, reverse=True):
@@ -172,7 +169,7 @@ def _in_order(lifetimes: dict[int, str], spots: list[Spot], rules: Rules, notes:
 def _put(
     spots: list[Spot], reasons: dict[int, str], lifetimes: dict[int, str], rules: Rules, notes: list[Note]
 ) -> list[Mark]:
-    """Write the marks, and say which of them cover too little to be cached."""
+    """Write the marks, and note those that cover too few tokens to be cached."""
     marks: list[Mark] = []
     for index in sorted(reasons):
         spot = spots[index]

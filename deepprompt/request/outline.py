@@ -1,4 +1,4 @@
-"""Read a prompt, its tools and a conversation into an `Outline`, from which any provider's request is written.
+"""Read a prompt and its tools into an `Outline`, from which any provider's request is written.
 
 Tools may be written plainly, for OpenAI, for Anthropic or for MCP: they become one kind of value here.
 """
@@ -15,17 +15,17 @@ from deepprompt.providers.neutral import Message, Outline, Payload, SystemBlock,
 from deepprompt.text.hygiene import is_blank, scrub
 from deepprompt.tools import as_dict, tool_name, why_not_json
 
-_SCHEMAS = ("input_schema", "parameters", "inputSchema")  # as Anthropic, OpenAI and MCP call it
+_SCHEMAS = ("input_schema", "parameters", "inputSchema")  # the names that Anthropic, OpenAI and MCP use
 
 
 def not_a_prompt(value: object) -> str:
-    """Return the end of a sentence: what was given in place of a prompt, and how to get from it to one."""
+    """Return the end of an error message: what was passed instead of a prompt, and how to get a prompt from it."""
     way = way_to_prompt(value)
     return f"not {type(value).__name__}" + (f"; {way}" if way else "")
 
 
 def way_to_prompt(value: object) -> str:
-    """Return how to get from a value to the prompt that it leads to, "" where it leads to none."""
+    """Return how to get a prompt from a value, "" if there is no way."""
     if hasattr(value, "compose"):
         return "its compose() returns a Prompt"
     if isinstance(getattr(value, "prompt", None), Prompt):
@@ -44,7 +44,7 @@ def read_prompt(
 
 
 def with_messages(outline: Outline, read: Sequence[Message]) -> Outline:
-    """Return an outline with its conversation; system messages at the start of that belong to the system prompt."""
+    """Return an outline with its messages. System messages at the start become part of the system prompt."""
     first = next((number for number, message in enumerate(read) if message.role != "system"), len(read))
     pace = max([Pace.PROJECT, *(block.pace for block in outline.system)])
     leading = [
@@ -60,13 +60,13 @@ def with_messages(outline: Outline, read: Sequence[Message]) -> Outline:
 
 
 def _stretches(prompt: Prompt, notes: list[Note]) -> list[SystemBlock]:
-    """Return the system prompt cut where its pace changes; all behind the boundary changes with the turn."""
+    """Return the system prompt in blocks of one pace. Everything after the boundary has pace TURN."""
     static = len(prompt.static_parts)
     stretches: list[SystemBlock] = []
     for number, (part, pace) in enumerate(zip(prompt.parts, prompt.effective_paces, strict=True)):
         pace = pace if number < static else Pace.TURN
         text = scrub(part.text, part.name, notes)
-        # A stretch of nothing but white space is refused by itself: it stays with what stands before it.
+        # Providers refuse a block of only white space, so it stays with the block before it.
         if stretches and (stretches[-1].pace == pace or is_blank(stretches[-1].text) or is_blank(text)):
             pace = max(stretches[-1].pace, pace) if not is_blank(text) else stretches[-1].pace
             text = stretches.pop().text + text
@@ -75,7 +75,7 @@ def _stretches(prompt: Prompt, notes: list[Note]) -> list[SystemBlock]:
 
 
 def _tools(tools: Iterable[Mapping[str, object]]) -> tuple[Tool, ...]:
-    """Return tools by name, each once, however they were written: plain, for OpenAI, for Anthropic or for MCP."""
+    """Return tools sorted by name, whether they are written plainly, for OpenAI, for Anthropic or for MCP."""
     read: dict[str, Tool] = {}
     for definition in tools:
         tool = _tool(_plain_tool(definition))
@@ -86,7 +86,7 @@ def _tools(tools: Iterable[Mapping[str, object]]) -> tuple[Tool, ...]:
 
 
 def _plain_tool(definition: Mapping[str, object]) -> Payload:
-    """Return a definition as plain values of our own, its keys in the order that it has: a model reads it in that."""
+    """Return a copy of a definition as plain JSON values. Its keys keep their order, because the model reads them."""
     if not isinstance(definition, Mapping):
         raise ToolError(f"a tool is a mapping with a name, not {type(definition).__name__}")
     try:
@@ -101,7 +101,7 @@ def _tool(definition: Payload) -> Tool:
     inner = definition.pop("function", None)
     fields = inner if isinstance(inner, dict) else definition
     for holder in (definition, fields):
-        holder.pop("cache_control", None)  # where marks go is the planner's
+        holder.pop("cache_control", None)  # the planner places the marks
     kind = definition.pop("type", None) or "function"
     if not isinstance(kind, str):
         raise ToolError(f"the type of a tool is text, not {kind!r:.60}")
@@ -117,16 +117,16 @@ def _tool(definition: Payload) -> Tool:
         schema = fields.pop(key, None) or schema
     if not isinstance(description, str | None) or not isinstance(schema, dict):
         raise ToolError(f"tool {name!r}: its description is text and its schema an object")
-    # Left unsaid, as MCP allows, the one is refused by Anthropic and the other by OpenAI.
+    # MCP allows both to be missing; Anthropic requires the first and OpenAI the second.
     if schema.setdefault("type", "object") == "object":
         schema.setdefault("properties", {})
-    # What MCP says beside these is for the client, and refused as a part of a definition.
+    # The other fields of MCP are for the client, and providers refuse them in a definition.
     extra = {} if of_mcp else {"openai" if of_openai else "anthropic": fields}
     return Tool(name, description or "", schema, extra)
 
 
 def _check_spelling(name: str, fields: Mapping[str, object]) -> None:
-    """Refuse a schema under a name that nobody reads: the tool would have no arguments."""
+    """Refuse a schema under an unknown name: the tool would have no arguments."""
     if any(key in fields for key in _SCHEMAS):
         return
     for key, value in fields.items():
@@ -136,7 +136,7 @@ def _check_spelling(name: str, fields: Mapping[str, object]) -> None:
 
 
 def _native_name(kind: str, definition: Payload) -> str:
-    """Return what a tool that only its provider knows is told apart by: its name, or its type and server."""
+    """Return the name of a tool that only its provider knows, or else its type and server."""
     if "name" in definition:
         return tool_name(definition)
     server = definition.get("server_label") or definition.get("mcp_server_name")

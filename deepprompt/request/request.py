@@ -36,7 +36,7 @@ WRITERS: dict[Target, Callable[[Outline, Draft], Mapping[str, object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A provider's request. `body` is the JSON that is sent; `arguments` is what the official SDK's method takes."""
+    """A provider's request. `body` is the JSON to send; `arguments` are for the method of the official SDK."""
 
     to: Target
     model: str
@@ -44,9 +44,9 @@ class Request:
     marks: tuple[Mark, ...]
     notes: tuple[Note, ...]
     rules: Rules = field(repr=False)
-    """What it was built by."""
+    """The provider's rules for this model, which the request follows."""
     tokens: int
-    """The input's tokens, by estimate; images count for none."""
+    """The tokens of the input, by estimate; images count as zero."""
 
     @property
     def arguments(self) -> Payload:
@@ -56,7 +56,7 @@ class Request:
         return gemini.arguments(self.model, self.body) if self.to == "gemini" else self.body
 
     def explain(self) -> str:
-        """Return where the marks stand and why, by which facts, as lines to read."""
+        """Return a readable report: where the marks are and why, and on which facts that rests."""
         lines = [f"{self.to}, {self.model}: about {self.tokens:,} input tokens", f"  {_caching(self.rules)}"]
         width = max((len(mark.place) for mark in self.marks), default=0)
         for mark in self.marks:
@@ -65,7 +65,7 @@ class Request:
 
 
 def _caching(rules: Rules) -> str:
-    """Say how a provider caches."""
+    """Return a sentence on how a provider caches."""
     how = {
         "marked": f"caches up to its marks, {rules.marks} at most",
         "implicit": f"caches up to the newest message and up to its marks, {rules.marks} at most",
@@ -80,8 +80,8 @@ def _caching(rules: Rules) -> str:
 class RequestBuilder:
     """Builds the requests for one conversation on one prompt, for one provider and model.
 
-    Messages that an answer has settled are written once, without marks, and every later body shares them: read and
-    send a body, but do not change it.
+    Messages before the last responses are settled: they are written once, without marks, and every later body shares
+    them. Read and send a body, but do not change it.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class RequestBuilder:
     def build(self, options: Options, sent: int | None = None, size: int | None = None) -> Request:
         """Return the request for the whole conversation, or for the first `size` of its messages.
 
-        `sent` is how many messages the previous request had; by default, all up to the last that was answered.
+        `sent` is how many messages the previous request had; by default, all before the last response.
         """
         messages = self._window(size)
         sent = _answered(messages) if sent is None else sent
@@ -118,11 +118,11 @@ class RequestBuilder:
         return _finished(self._to, body, draft, marks)
 
     def build_next(self, options: Options, sent: int, size: int | None = None) -> Request:
-        """Return the same request as `build`, in time for what is new since the previous one.
+        """Return the same request as `build`, in time proportional to the messages since the previous request.
 
-        Only the last turns are written again, because the marks stand there.
+        Only the last turns are written again, because the marks are there.
         """
-        if options.marks not in ("auto", "none"):  # the caller's own marks may stand in what is settled
+        if options.marks not in ("auto", "none"):  # the caller's own marks may be in settled messages
             raise MessageError(f"marks of a conversation that grows are 'auto' or 'none', not {options.marks!r}")
         self._settle(self._window(size), sent or size or self._conversation.size)
         return self.build(options, sent, size)
@@ -147,13 +147,13 @@ class RequestBuilder:
         return with_messages(self._outline, messages)
 
     def _settle(self, window: list[Message], sent: int) -> None:
-        """Settle all before an answer, so that the messages which a mark may still stand on are not settled."""
+        """Settle the messages before the last response that no mark can go on any more."""
         said = [number for number, message in enumerate(window) if says_something(message)]
         ends = [place for place, number in enumerate(said) if _ends(window[number], sent, self._rules)]
         begun = self._settled.size > 0
         end = 0
         for before, after in pairwise(said[: ends[-1]] if ends else ()):
-            begun = begun or window[before].role == "user"  # a system message at the start is no conversation yet
+            begun = begun or window[before].role == "user"  # system messages at the start belong to the system prompt
             if begun and window[before].role != "assistant" and window[after].role == "assistant":
                 end = after
         if not end:
@@ -187,12 +187,12 @@ def build_request(
     cached_content: str = "",
     facts: Facts | None = None,
 ) -> Request:
-    """Return the request that a provider is sent for a prompt, or for a message array, and the messages after it.
+    """Return a provider's request for a prompt, or for a list of messages, and for the messages after it.
 
     `marks` is `"auto"` (the planner places them), `"own"` (those in the messages, and the end of the prefix) or
-    `"none"`; by default `"own"` if the messages carry any, else `"auto"`. `prefix_lifetime` and `lifetime` ask for
-    longer entries of the prefix and of the conversation. `sent` is how many of the messages the previous request
-    had; by default, all up to the last that the assistant answered.
+    `"none"`. The default is `"own"` if the messages carry any, else `"auto"`. `prefix_lifetime` and `lifetime` ask for
+    cache entries of the prefix and of the conversation that live longer. `sent` is how many of the messages the
+    previous request had; by default, all before the last response.
     """
     builder = _builder(prompt, messages, to, model, tools, facts)
     if sent is not None:
@@ -214,7 +214,7 @@ def build_cached_content(
 ) -> Request:
     """Return the request that makes Gemini's cached content: the static prefix, the tools, messages up to a mark.
 
-    Its answer has a name; `build_request(..., to="gemini", cached_content=NAME)` then sends only the rest.
+    The response has a name; `build_request(..., to="gemini", cached_content=NAME)` then sends only the rest.
     """
     if not isinstance(ttl, str) or not re.fullmatch(r"[0-9]+(\.[0-9]+)?s", ttl):
         raise MessageError(f"ttl is a number of seconds such as '3600s', not {ttl!r}")
@@ -246,7 +246,7 @@ def _builder(
 
 
 def _finished(to: Target, body: Payload, draft: Draft, marks: list[Mark], minimum: int = 0) -> Request:
-    """Return a written body as a request, with notes on the model and on what is too small to be cached."""
+    """Return a written body as a request, with notes if the model is unknown or the request too small to be cached."""
     rules, notes = draft.rules, draft.notes
     if not rules.known:
         detail = f"not in the facts of {rules.as_of}: built by the careful rules for any model; give your own as facts"
@@ -262,7 +262,7 @@ def _finished(to: Target, body: Payload, draft: Draft, marks: list[Mark], minimu
 
 
 def _note_state(outline: Outline, notes: list[Note]) -> None:
-    """Say what keeps a request from being sent, or from being cached."""
+    """Note what prevents a request from being sent or cached."""
     if not outline.messages:
         notes.append(Note("kept", "messages", "no message yet: append the user's before this is sent"))
     elif any(block.pace is Pace.TURN for block in outline.system) and not outline.options.cached_content:
@@ -274,7 +274,7 @@ def _note_state(outline: Outline, notes: list[Note]) -> None:
 
 
 def _note_unused(options: Options, body: Payload, draft: Draft) -> None:
-    """Say what was asked for and is not in the body."""
+    """Note options that the provider does not take."""
     if options.cache_key and "prompt_cache_key" not in body:
         draft.notes.append(Note("cache", "cache_key", f"{draft.rules.provider} takes none: left out"))
     if options.stream and "stream" not in body:
@@ -283,7 +283,7 @@ def _note_unused(options: Options, body: Payload, draft: Draft) -> None:
 
 
 def _rules_of(to: Target, model: str, facts: Facts | None) -> Rules:
-    """Return what holds for a model of a target, by somebody's own facts or by the bundled ones."""
+    """Return the rules for a model of a target, from the caller's facts or from the bundled ones."""
     facts = bundled_facts() if facts is None else facts
     if not isinstance(facts, Facts):
         raise MessageError(f"facts are what load_facts(path) or bundled_facts() returns, not {facts!r:.60}")
@@ -296,7 +296,7 @@ def _rules_of(to: Target, model: str, facts: Facts | None) -> Rules:
 
 
 def _checked(options: Options, to: Target) -> Options:
-    """Return options that a provider can be asked for; the planner checks those about marks."""
+    """Return options, or refuse values that cannot be sent. The planner checks the options for marks."""
     limit, name = options.max_tokens, options.cached_content
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise MessageError(f"max_tokens is a whole number from 1 on, not {limit!r}")
@@ -308,11 +308,11 @@ def _checked(options: Options, to: Target) -> Options:
 
 
 def _answered(messages: Sequence[Message]) -> int:
-    """Return how many of the caller's messages stand before the last answer."""
+    """Return how many of the caller's messages come before the last response."""
     end = len(messages)
     while end and messages[end - 1].role != "assistant":
         end -= 1
-    while end and messages[end - 1].role == "assistant":  # an answer may be several messages
+    while end and messages[end - 1].role == "assistant":  # a response may be several messages
         end -= 1
     return messages[end - 1].index + 1 if end else 0
 

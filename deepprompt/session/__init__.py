@@ -1,1 +1,1 @@
-"""A conversation over time: its frozen prefix, what it tells the model, and its saved state."""
+"""A conversation over time: its frozen prefix, its notices of changes, its records and its saved state."""

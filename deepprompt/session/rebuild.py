@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -12,20 +11,18 @@ from deepprompt.checks.segments import read_request
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Prompt
 from deepprompt.providers import TARGETS
-from deepprompt.providers.blocks import as_json
 from deepprompt.providers.facts import Facts
 from deepprompt.providers.neutral import Options
 from deepprompt.providers.reading import read_messages
-from deepprompt.providers.recognise import MARKS, MESSAGES
+from deepprompt.providers.recognise import MESSAGES
 from deepprompt.providers.rules import Rules
 from deepprompt.providers.segments import Segment
 from deepprompt.request.conversation import Conversation
-from deepprompt.request.request import RequestBuilder, build_request
+from deepprompt.request.request import RequestBuilder
 
 _SYSTEM = ("system", "developer")
 _ANSWERING = ("assistant", "model")
 _ANSWERS = ("function_call", "reasoning")
-_MARKED = re.compile(f'"(?:{"|".join(MARKS)})"')
 
 
 def rebuild(
@@ -39,21 +36,17 @@ def rebuild(
     if not rules.marks or provider not in TARGETS:
         whole = _Reader()
         return [whole.read({"messages": messages[:end]}, replace(prompt, messages=())) for end in ends]
-    if _MARKED.search(as_json(messages)):  # the caller's own marks are kept, and count against the limit
-        model = rules.model
-        return [read_request(build_request(prompt, messages[:end], to=provider, model=model, facts=facts).body)
-                for end in ends]  # fmt: skip
-    conversation, reader = Conversation(prompt.messages), _Reader()
+    conversation, reader = Conversation(messages[: max(ends, default=0)]), _Reader()
     builder = RequestBuilder(prompt, conversation, to=provider, model=rules.model, facts=facts)
-    requests: list[Sequence[Segment]] = []
-    for before, end in pairwise([0, *ends]):
-        conversation.extend(messages[conversation.size : end])
-        requests.append(reader.read(builder.build_next(Options(marks="auto"), before).body))
-    return requests
+    if any(block.mark is not None for message in conversation.messages for block in message.blocks):
+        # The caller's own marks are kept and count against the limit, wherever they are in the conversation.
+        return [read_request(builder.build(Options(), size=end).body) for end in ends]
+    sizes = pairwise([0, *ends])
+    return [reader.read(builder.build_next(Options(marks="auto"), before, end).body) for before, end in sizes]
 
 
 class _Reader:
-    """Read bodies that share their messages, each message once."""
+    """Reads bodies that share their messages, each message once."""
 
     def __init__(self) -> None:
         self._messages: list[Any] = []

@@ -16,7 +16,7 @@ from deepprompt.providers.usage import Usage
 from deepprompt.request.request import Request
 from deepprompt.words import Target, VerdictKind
 
-# A count by estimate and one by a tokenizer differ; a share of the input differs less.
+# Estimates and tokenizers count differently, but their shares of the input differ less.
 _ENOUGH = 0.85
 
 _HIT = "cache_hit"
@@ -38,16 +38,16 @@ _OURS = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of the cache in one request, and whose doing that was."""
+    """What the cache did with one request, and the cause."""
 
     kind: VerdictKind
     detail: str
     expected: float
-    """Which part of the input could have been read, by estimate."""
+    """The share of the input that could have been read, by estimate."""
     read: float
-    """Which part of it was read."""
+    """The share that was read."""
     blame: Blame | None = None
-    """Where the two requests part, if that is the reason."""
+    """The first difference between the two requests, if that is the cause."""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.detail} ({self.read:.0%} of the input read, {self.expected:.0%} expected)"
@@ -55,29 +55,29 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One answered request of a session."""
+    """One request of a session with its response, without texts."""
 
     to: Target
     model: str
     messages: int
-    """How many messages it had."""
+    """How many messages the request had, which says which of the session's requests it was."""
     estimated: int
-    """Its input tokens, by estimate."""
+    """The input tokens, by estimate."""
     usage: Usage
     kind: VerdictKind
     detail: str
     at: float | None = None
-    """When it was started, in seconds, where that was said."""
+    """When the request was started, in seconds; None if unknown."""
 
     def row(self) -> list[object]:
-        """Return it as it is saved."""
+        """Return the record as a saved session stores it."""
         usage = self.usage
         counts = [usage.input, usage.cached_read, dict(usage.cached_write), usage.output]
         return [self.to, self.model, self.messages, self.estimated, counts, self.kind, self.detail, self.at]
 
 
 def read_recorded(row: Any) -> Recorded:
-    """Return what was saved; anything else is a `ValueError` or a `TypeError`."""
+    """Return the record that `row` wrote. Anything else is a `ValueError` or a `TypeError`."""
     to, model, messages, estimated, counts, kind, detail, at = row
     if not all(isinstance(text, str) for text in (to, model, kind, detail)):
         raise TypeError("an answer is recorded with texts for provider, model and verdict")
@@ -96,13 +96,13 @@ def judge(
     elapsed: float | None = None,
     said: object = None,
 ) -> Verdict:
-    """Return what became of the cache. `elapsed` is seconds between the starts of the two; `said` the whole answer."""
+    """Return the verdict. `elapsed` is the seconds between the starts of the requests; `said` is the whole response."""
     read = usage.cached_read / usage.input if usage.input else 0.0
     same = previous is not None and (previous.to, previous.model) == (current.to, current.model)
     left = _left(previous) if previous is not None and same else 0
     expected = min(1.0, left / current.tokens) if current.tokens else 0.0
     told = _told(said)
-    # What is read is made of whole units; where these are large, one more or less is nobody's doing.
+    # Providers count whole units of tokens. If units are large, a difference of one has no cause.
     counted = usage.cached_read + _unit(current.rules) - 1
     if read and (counted >= _ENOUGH * expected * usage.input or told == _HIT):
         detail = "what was sent before" if expected else "what another request had left there"
@@ -115,7 +115,7 @@ def judge(
 def _miss(
     previous: Request | None, current: Request, cause: Blame | None, told: str, elapsed: float | None
 ) -> tuple[VerdictKind, str]:
-    """Return the kind of a miss, and what is to be said of it."""
+    """Return the kind of a miss, and a sentence about it."""
     if told in _OURS:
         return "ours", f"the provider says: {_OURS[told]}"
     if previous is None:
@@ -160,8 +160,8 @@ def _least(rules: Rules) -> int:
 
 
 def _told(said: object) -> str:
-    """Return what the provider says became of the cache, "" where it says nothing."""
-    for answer in (said, _at(said, "message"), _at(said, "response")):  # an event of a stream has it inside
+    """Return the provider's own word on the cache, "" if it has none."""
+    for answer in (said, _at(said, "message"), _at(said, "response")):  # in an event of a stream it is nested
         found = _at(_at(_at(answer, "diagnostics"), "cache_miss_reason"), "type")
         compared = _at(answer, "prompt_cache_diagnostics")
         for word in (found, _at(compared, "reason"), _at(compared, "type")):

@@ -1,6 +1,6 @@
-"""The file of a saved session: one line of JSON with its own checksum, so that no damage goes unnoticed.
+"""The file of a saved session: one line of JSON with a format number and a checksum, so that damage is noticed.
 
-What is in it is the session's business.
+`Session.save` and `Session.load` decide what is in it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FORMAT = 1
 
 
 def write_saved(name: str, state: bytes) -> None:
-    """Write a state, as JSON, whole or not at all, readable by its owner only."""
+    """Write a state, given as JSON, to a file that only its owner can read: all of it, or nothing."""
     try:
         replace_file(name, _framed(state), 0o600)
     except (OSError, ValueError) as error:
@@ -24,7 +24,7 @@ def write_saved(name: str, state: bytes) -> None:
 
 
 def read_saved(name: str) -> dict[str, Any]:
-    """Return the state in a file, as it was written."""
+    """Return the state in a file, or say why it cannot be loaded."""
     try:
         with open(name, "rb") as file:
             data = file.read()
@@ -43,5 +43,5 @@ def read_saved(name: str) -> dict[str, Any]:
 
 
 def _framed(state: bytes) -> bytes:
-    """Return the bytes of a file."""
+    """Return the bytes of a file with this state."""
     return b'{"sha256":"%s","session":%s}\n' % (sha256(state).hexdigest().encode(), state)
