@@ -15,7 +15,6 @@ import pytest
 
 import deepprompt
 from deepprompt.catalog import MANIFEST, bundled, manifest_text
-from deepprompt.commands import COMMANDS
 from deepprompt.systems.variables import variables_of
 from tests.support.paths import TESTS
 
@@ -87,38 +86,10 @@ def rooms_imported(path: Path) -> set[str]:
 
 def test_no_test_imports_a_test() -> None:
     """Test modules share through `tests/support/`, so that one can be read, moved and run without another."""
-    wrong = [
-        f"{path.relative_to(TESTS)}: {name}"
-        for path in sorted(TESTS.rglob("*.py"))
-        for name in imported(path)
-        if name.startswith("tests.") and not name.startswith("tests.support.")
-    ]
+    imports = re.compile(r"^\s*(?:from|import) (tests\b(?!\.support\b)(?! import support\b).*)", re.MULTILINE)
+    modules = sorted(TESTS.rglob("*.py"))
+    wrong = [f"{path.relative_to(TESTS)}: {found}" for path in modules for found in imports.findall(path.read_text())]
     assert wrong == []
-
-
-def imported(path: Path) -> set[str]:
-    """Return every name that a file imports, with its module, wherever in it the import stands."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return found
-
-
-def test_commands_do_not_lend_to_commands() -> None:
-    """A command's module imports no other command: what two of them share lives in a module that is not a command."""
-    borrowed = []
-    for name in COMMANDS:
-        path = PACKAGE / "commands" / name
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
-            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-                if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("deepprompt.commands"):
-                    first = node.module.removeprefix("deepprompt.commands").lstrip(".").partition(".")[0]
-                    lenders = {first} if first else {alias.name for alias in node.names}
-                    borrowed += [f"{name} imports {lender}" for lender in lenders & set(COMMANDS) - {name}]
-    assert borrowed == []
 
 
 def _is_type_checking(node: ast.AST) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -163,7 +164,27 @@ def walks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bo
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a root with files, links and things that are neither, next to secrets; it is reached by an alias."""
+    """A root for a test that changes it, and the current folder."""
+    alias = make_root(tmp_path)
+    monkeypatch.chdir(alias)
+    return alias
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of all tests that only read."""
+    return make_root(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture
+def world(made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A root that is only read, and the current folder."""
+    monkeypatch.chdir(made)
+    return made
+
+
+def make_root(tmp_path: Path) -> Path:
+    """Make a root with files, links and things that are neither, next to secrets; return an alias of it."""
     root = tmp_path / "root"
     for folder in ("root/docs", "root/deep/er", "root/.claude", "outside", "root-of-another"):
         (tmp_path / folder).mkdir(parents=True)
@@ -183,8 +204,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (root / path).symlink_to(target.format(**places))
     (tmp_path / "outside/back.md").symlink_to(root / "docs/x.md")
     os.mkfifo(root / "fifo")
-    monkeypatch.chdir(root)  # the address of a socket has room for a short path only
-    with socket.socket(socket.AF_UNIX) as server:
+    # The address of a socket has room for a short path only.
+    with contextlib.chdir(root), socket.socket(socket.AF_UNIX) as server:
         server.bind("socket")
     return alias
 
@@ -216,9 +237,9 @@ def unprivileged() -> Iterator[Path]:
 
 @pytest.mark.usefixtures("walks")
 @pytest.mark.parametrize(("path", "data"), READABLE.values(), ids=READABLE)
-def test_what_stays_below_the_root_is_read(root: Path, path: str, data: bytes) -> None:
+def test_what_stays_below_the_root_is_read(world: Path, path: str, data: bytes) -> None:
     """A regular file is read, also through links that stay below the root."""
-    contents = read_below(str(root), path, 100, refuse_claude)
+    contents = read_below(str(world), path, 100, refuse_claude)
     assert contents.data == data
     assert not contents.more
     assert contents.status.st_size == len(data)
@@ -226,10 +247,10 @@ def test_what_stays_below_the_root_is_read(root: Path, path: str, data: bytes) -
 
 @pytest.mark.usefixtures("walks")
 @pytest.mark.parametrize(("path", "kind", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_not_a_file_below_the_root_is_refused(root: Path, path: str, kind: str, message: str) -> None:
+def test_what_is_not_a_file_below_the_root_is_refused(world: Path, path: str, kind: str, message: str) -> None:
     """What is missing, leads out, is no regular file or is another agent's gives an error that says so."""
     with pytest.raises(FileRefusedError) as caught:
-        read_below(str(root), path, 100, refuse_claude)
+        read_below(str(world), path, 100, refuse_claude)
     assert (caught.value.kind, str(caught.value)) == (kind, message)
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
