@@ -685,23 +685,32 @@ def circle() -> dict[str, Any]:
     return value
 
 
-DEEP: dict[str, Any] = {
-    "results in results": nested(200_000, lambda inner: outcome("a", [inner]), "x"),
-    "an input": {"type": "tool_use", "id": "a", "name": "n", "input": nested(200_000, lambda value: {"a": value}, 1)},
-    "a document": {"type": "document", "of": nested(200_000, lambda value: [value], 1)},
-    "reasoning": SIGNED | {"of": nested(200_000, lambda value: {"a": value}, 1)},
-    "other mappings": {"type": "document", "of": nested(200_000, lambda value: MappingProxyType({"a": value}), 1)},
-}  # fmt: skip
+# Made by the test that needs it: each takes a moment.
+DEEP: dict[str, Callable[[], Any]] = {
+    "results in results": lambda: nested(200_000, lambda inner: outcome("a", [inner]), "x"),
+    "an input": lambda: {
+        "type": "tool_use",
+        "id": "a",
+        "name": "n",
+        "input": nested(200_000, lambda value: {"a": value}, 1),
+    },
+    "a document": lambda: {"type": "document", "of": nested(200_000, lambda value: [value], 1)},
+    "reasoning": lambda: SIGNED | {"of": nested(200_000, lambda value: {"a": value}, 1)},
+    "other mappings": lambda: {
+        "type": "document",
+        "of": nested(200_000, lambda value: MappingProxyType({"a": value}), 1),
+    },
+}
 
 
 class TestHostile:
     """What a caller should never pass, and does."""
 
     @pytest.mark.parametrize("block", DEEP.values(), ids=DEEP)
-    def test_nested_too_deeply(self, block: object) -> None:
+    def test_nested_too_deeply(self, block: Callable[[], object]) -> None:
         """Nesting that Python cannot follow is an error like any other, with the message's place."""
         with pytest.raises(MessageError, match=r"^messages\[1\]: nested too deeply$"):
-            read(USER, {"role": "assistant", "content": [block]})
+            read(USER, {"role": "assistant", "content": [block()]})
 
     def test_circle(self) -> None:
         """A block that holds itself is refused."""
