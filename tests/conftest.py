@@ -16,7 +16,7 @@ from syrupy.location import PyTestLocation
 from deepprompt.testing.prompt_file import PromptFile
 from tests.support import examples
 from tests.support.browser import NEEDED, launched, missing
-from tests.support.paths import TESTS
+from tests.support.paths import TESTS, memory_folder
 from tests.support.repositories import make_repository, processes_with
 
 # Our own plugin not by its entry point (see pyproject.toml), but here, where coverage has begun to measure.
@@ -29,6 +29,11 @@ collect_ignore = ["snapshots"]
 # A shell lets what it starts with & ignore interrupts, and the processes that tests interrupt would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests write some 100,000 small files: in memory where it has room for them and programs may be run from it, as that
+# takes a fraction of the time that a busy disk takes.
+if in_memory := memory_folder():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", in_memory)
 
 # The same examples every time: a failure that comes and goes stops the wrong change. HYPOTHESIS_PROFILE=default looks
 # for new ones.
