@@ -1,8 +1,8 @@
-"""What kind of change makes one text of another: a clock, an order, a line end, or plain editing.
+"""Classify the change between two texts: a clock, an order, a line end, or plain editing.
 
-Only the first place counts, as nothing after it can be read from a cache anyway. Two texts that are the same but for
-one kind of thing differ in that; otherwise the line decides in which they part. Time is in proportion to the texts,
-whoever wrote them: no pattern here is tried twice at the same characters.
+Only the first difference counts, because nothing after it can be read from a cache. If the texts are equal except for
+one kind of thing, that is the kind of change; otherwise the line with the first difference decides. Time is in
+proportion to the texts, even hostile ones: no pattern is tried twice at the same characters.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
-    """What happened between two texts, and, where both are JSON, to which value."""
+    """The kind of change between two texts, and the changed value if both are JSON."""
 
     kind: BlameKind
     path: str = ""
-    """Of the value, such as `input_schema.properties.path.description`."""
+    """The path of the value, such as `input_schema.properties.path.description`."""
     line: int = 0
-    """In the value, from 1; 0 where it has none."""
+    """The line in the value, from 1; 0 if it has no lines."""
 
 
 _MONTH = (
@@ -58,13 +58,13 @@ _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&"))
 _SEPARATORS = re.compile(r"[\s,;|]+")
-# How it is said that something was left out: in brackets, or after dots.
+# How a text says that something was omitted: in brackets, or after dots.
 _CUT_OFF = re.compile(
     r"(?:\.\.\. ?)?[\[(<][^\])>\n]{0,80}(?:truncated|omitted|elided|cleared)[^\])>\n]{0,80}[\])>]"
     r"|\.\.\. ?(?:truncated|omitted)|\[\.\.\.\]|…",
     re.IGNORECASE,
 )
-# The lines of our own prompts whose value is of one kind, whatever it looks like.
+# Lines of our own prompts with a value of a known kind.
 _LABELS: dict[str, BlameKind] = {
     "- cwd: ": "path",
     "- Working directory: ": "path",
@@ -72,17 +72,17 @@ _LABELS: dict[str, BlameKind] = {
     "Current time: ": "clock",
 }
 
-# A run of marks longer than Unicode's own limit for streams is no writing, and costs more than its length to compose.
+# More combining marks in a row than Unicode's limit for streams are not writing, and slow to compose.
 _MOST_MARKS = 30
-# From so many characters on, what one text has more than the other at its end is a piece cut off, not an edit.
+# If at least this many characters are missing at the end of a text, it was truncated, not edited.
 _CUT_SIZE = 32
-# How much of long texts is looked at, behind the place where they part and before it.
+# How much of long texts is compared after and before their first difference.
 _LONG, _NEAR = 1 << 16, 1 << 10
 _MOST_REORDERED = 1 << 20
 
 
 def classify(old: str, new: str) -> TextChange:
-    """Return what kind of change makes one text of another, which are not the same."""
+    """Return the change between two texts, which must differ."""
     if old.startswith(("{", "[")) and new.startswith(("{", "[")):
         try:
             return _in_json(json.loads(old), json.loads(new)) or TextChange(_in_text(old, new))
@@ -92,9 +92,9 @@ def classify(old: str, new: str) -> TextChange:
 
 
 def shared_start(old: str, new: str) -> int:
-    """Return how many characters two texts have in common at their start."""
+    """Return how many characters two texts share at their start."""
     low, high = 0, min(len(old), len(new))
-    while low < high:  # what is compared halves each time, so all of it is no more than the texts
+    while low < high:  # each comparison is half as long, so the total is in proportion to the texts
         middle = (low + high + 1) // 2
         if old[low:middle] == new[low:middle]:
             low = middle
@@ -104,7 +104,7 @@ def shared_start(old: str, new: str) -> int:
 
 
 def _shared_end(old: str, new: str, start: int) -> int:
-    """Return how many characters two texts have in common at their end, after what they share at their start."""
+    """Return how many characters two texts share at their end, not counting their shared start."""
     low, high = 0, min(len(old), len(new)) - start
     while low < high:
         middle = (low + high + 1) // 2
@@ -116,7 +116,7 @@ def _shared_end(old: str, new: str, start: int) -> int:
 
 
 def _in_json(old: Any, new: Any) -> TextChange | None:
-    """Return what changed in a value of JSON, None where only its spelling did."""
+    """Return the change in a JSON value; None if only its spelling changed."""
     found = _first_difference(old, new)
     if found is None:
         return None
@@ -138,7 +138,7 @@ _Difference = tuple[str, Any, Any, tuple[list[Any], list[Any]] | None]
 
 
 def _first_difference(old: Any, new: Any) -> _Difference | None:
-    """Return where two values of JSON differ first: the path, both values, and the lists nearest around them."""
+    """Return the first difference of two JSON values: its path, both values, and the closest lists around them."""
     if isinstance(old, dict) and isinstance(new, dict):
         for (name, before), (other, after) in zip(old.items(), new.items(), strict=False):
             if name != other:
@@ -164,7 +164,7 @@ def _under(path: str, inner: str) -> str:
 def _in_text(old: str, new: str) -> BlameKind:
     start = shared_start(old, new)
     end = _shared_end(old, new, start)
-    # Whole lines around what differs: from the start of the first to the end of the last.
+    # The whole lines around the difference.
     line = old.rfind("\n", 0, start) + 1
     before, after = old[line : len(old) - end], new[line : len(new) - end]
     if not (_ends_line(before) and _ends_line(after)):
@@ -185,7 +185,7 @@ def _alike(old: str, new: str, at: int) -> BlameKind | None:
     """Return the one thing in which two texts differ, None if there are more; long ones are compared near it."""
     if len(old) == len(new) <= _MOST_REORDERED and _reordered(old, new):
         return "order"
-    # A piece that is cut out of the middle of a line may begin or end within a word.
+    # A piece from the middle of a line may begin or end within a word.
     first = max(0, at - _NEAR)
     pieces = old[first : at + _LONG], new[first : at + _LONG]
     whole = max(len(old), len(new)) <= at + _LONG
@@ -207,7 +207,7 @@ def _line_at(text: str, line: int, at: int) -> str:
 
 
 def _has_more(more: str, less: str) -> bool:
-    """Whether some lines have others before or after them."""
+    """Whether a text is another one with more lines before or after it."""
     if len(more) <= len(less):
         return False
     return (more.endswith(less) and more[len(more) - len(less) - 1] == "\n") or (
@@ -216,7 +216,7 @@ def _has_more(more: str, less: str) -> bool:
 
 
 def _is_cut(old: str, new: str, start: int, end: int) -> bool:
-    """Whether one text says that it leaves something out, or the later one ends in the middle of the earlier."""
+    """Whether one text says that it omits something, or the later one ends in the middle of the earlier."""
     was, now = old[start : len(old) - end], new[start : len(new) - end]
     for own, other in ((now, was), (was, now)):
         mark = _CUT_OFF.search(own, 0, _LONG)
@@ -231,7 +231,7 @@ def _is_cut(old: str, new: str, start: int, end: int) -> bool:
 
 
 def _in_line(old: str, new: str, at: int) -> BlameKind:
-    """Return what changed in the line in which two texts part."""
+    """Return the kind of change in the line with the first difference."""
     if kind := _alike(old, new, at):
         return kind
     for kind, pattern, only in _VALUES:
@@ -242,7 +242,7 @@ def _in_line(old: str, new: str, at: int) -> BlameKind:
 
 
 def _end_of_value(line: str, at: int, pattern: re.Pattern[str], only: Callable[[str], bool]) -> int:
-    """Return where the value ends that stands at a place of a line, -1 if there is none."""
+    """Return the end of the value at a position of a line, -1 if there is none."""
     for found in pattern.finditer(line, max(0, at - _NEAR), at + _NEAR):
         if found.start() <= at <= found.end() and only(found[0]):
             return found.end()
@@ -250,7 +250,7 @@ def _end_of_value(line: str, at: int, pattern: re.Pattern[str], only: Callable[[
 
 
 def _is_path(found: str) -> bool:
-    """Whether words with slashes between them are a path: `and/or` is none, nor is 1/2."""
+    """Whether words with slashes between them are a path; `and/or` and `1/2` are not."""
     first, *_, last = re.split(r"[/\\]+", found.rstrip("/\\"))
     several = found.count("/") + found.count("\\") > 1
     named = any(map(str.isalpha, found))
@@ -275,7 +275,7 @@ def _composed(text: str) -> str:
 def _unescaped(text: str) -> str:
     if "\\" in text:
         text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _ESCAPED.get(found[2], found[2]), text)
-        # Two escapes may have been the halves of one character.
+        # Two escapes may be the halves of one character.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     for entity, character in _ENTITIES:
         text = text.replace(entity, character)
@@ -291,7 +291,7 @@ def _but_for(pattern: re.Pattern[str], only: Callable[[str], bool] = bool) -> Ca
     return lambda text: pattern.sub(lambda found: "\0" if only(found[0]) else found[0], text)
 
 
-# In what two texts may differ and still be the same; the first form that makes them equal says what changed.
+# Forms that ignore one kind of thing; the first one that makes two texts equal is the kind of change.
 _FORMS: tuple[tuple[BlameKind, Callable[[str], str]], ...] = (
     ("line ends", unify_line_ends),
     ("byte order mark", lambda text: text.replace("\ufeff", "")),
@@ -305,7 +305,7 @@ _FORMS: tuple[tuple[BlameKind, Callable[[str], str]], ...] = (
     ("number", _but_for(_NUMBER)),
     ("case", str.casefold),
 )
-# What may stand where two lines part.
+# The values that may stand at the first difference of two lines.
 _VALUES: tuple[tuple[BlameKind, re.Pattern[str], Callable[[str], bool]], ...] = (
     ("clock", _CLOCK, bool),
     ("random id", _RANDOM, bool),
