@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deepprompt.checks.lint.findings import Finding, Limits, Subject
+from deepprompt.providers import anthropic, bedrock, openai
 from deepprompt.providers.blocks import kind_of
 from deepprompt.providers.dialect import items, time_of
 from deepprompt.providers.recognise import MESSAGES, provider_of
@@ -20,8 +21,8 @@ from deepprompt.tokens import estimate_tokens
 if TYPE_CHECKING:
     from deepprompt.providers.rules import Rules
 
-ANTHROPICS, OPENAIS, BEDROCKS = "cache_control", "prompt_cache_breakpoint", "cachePoint"
-"""What a mark is called."""
+ANTHROPICS, OPENAIS, BEDROCKS = anthropic.DIALECT.mark, openai.DIALECT.mark, bedrock.DIALECT.mark_element
+"""The fields that are marks."""
 
 _FIELDS = (ANTHROPICS, OPENAIS, BEDROCKS)
 _SYSTEMS = ("system", "developer")
