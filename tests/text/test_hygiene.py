@@ -20,6 +20,7 @@ from deepprompt.text.hygiene import (
     escape_boundary,
     escape_roles,
     escape_tags,
+    find_hidden,
     is_blank,
     neutralise,
     one_line,
@@ -826,3 +827,9 @@ def test_patterns_for_ascii_find_what_the_whole_ones_find(text: str) -> None:
     ):
         small, whole = ([match.span() for match in make(is_ascii).finditer(text)] for is_ascii in (True, False))
         assert small == whole
+
+
+def test_find_hidden_gives_places() -> None:
+    """Hidden characters are found with every place of each, in order; direction marks are kept apart."""
+    assert find_hidden("a\u200bb\u00adc\u200bd\u200e") == ({"\u00ad": [3], "\u200b": [1, 5]}, [7])
+    assert find_hidden("plain") == ({}, [])

@@ -28,7 +28,7 @@ from deepprompt.prompt import sha256_hex
 from deepprompt.sources.files import shown_path
 from deepprompt.systems import context
 from deepprompt.systems.context import forget, render_sections
-from deepprompt.text.secrets import _KEYS, _WORDS, redact
+from deepprompt.text.secrets import _KEYS, _WORDS, find_secrets, redact
 from tests.support.examples import examples
 from tests.support.keys import KEYS, WORD
 from tests.support.layout import lay_out
@@ -310,3 +310,11 @@ def test_a_context_with_a_key_is_not_remembered(field: str) -> None:
     assert key not in str([gc.get_referents(cache) for cache in caches])
     again: list[Note] = []
     assert (render_sections(project, again), again) == (first, notes)
+
+
+def test_find_secrets_names_each_key() -> None:
+    """Every key is yielded with its kind and its exact place, in order."""
+    text = "a ghp_0123456789abcdefGHIJ b https://me:secret@host c"
+    found = [(kind, match.group()) for kind, match in find_secrets(text)]
+    assert found == [("GitHub token", "ghp_0123456789abcdefGHIJ"), ("password in an address", "me:secret")]
+    assert list(find_secrets("no key")) == []
