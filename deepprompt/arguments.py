@@ -1,7 +1,7 @@
-"""Arguments of the wrong kind, as whoever has no type checker passes them: one sentence says what would be right.
+"""Checks for arguments of the wrong type, for callers without a type checker. The message says what would be right.
 
-Only kinds are looked at here; what a value means is the business of the function that takes it. Modules that a first
-prompt needs import this one when something is wrong, so that a right call does not pay for it.
+Only types are checked here; the function that takes a value checks what it means. Modules on the way to a first prompt
+import this one only when something is wrong, so that a correct call does not pay for it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ MOST_SHOWN = 60
 def wrong(
     what: str, takes: str, given: object, where: str = "", error: type[DeepPromptError] = SourceError
 ) -> DeepPromptError:
-    """Return the error that says what `what`, a function and its argument, takes, and what it was given."""
+    """Return the error that says what the argument `what` takes, and what it was given."""
     return error(f"{what} takes {takes}, not {_shown(given)}{where}")
 
 
 def expect(
     value: object, kind: type | UnionType, what: str, takes: str, error: type[DeepPromptError] = SourceError
 ) -> None:
-    """Refuse a value that is not of the kind which `what` takes."""
+    """Raise if a value is not of the type that the argument `what` takes."""
     if not isinstance(value, kind):
         raise wrong(what, takes, value, error=error)
 
@@ -34,7 +34,7 @@ def expect(
 def expect_each(
     values: object, kind: type | UnionType, what: str, takes: str, error: type[DeepPromptError] = SourceError
 ) -> tuple[Any, ...]:
-    """Return values as a tuple, each of the kind that `what` takes. One text is no list, though it has letters."""
+    """Return values as a tuple, each of the type that `what` takes. A text is not taken for a list of letters."""
     if isinstance(values, kind):
         raise wrong(what, takes, values, "; put it into a list", error)
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
@@ -47,13 +47,13 @@ def expect_each(
 
 
 def expect_texts(holder: object, *fields: str) -> None:
-    """Refuse a value of a class of ours whose fields of these names are not all text."""
+    """Raise if one of these fields of a value is not text."""
     for name in fields:
         expect(getattr(holder, name), str, f"{type(holder).__name__}: {name}", "text")
 
 
 def expect_time(value: object, what: str) -> None:
-    """Refuse what is no time, and a time without its zone: which moment it is would depend on the machine."""
+    """Raise if a value is not a datetime with a time zone. Without a zone its moment would depend on the machine."""
     from datetime import datetime
 
     expect(value, datetime, what, "a datetime with its time zone, such as datetime.now(timezone.utc)")
@@ -62,7 +62,7 @@ def expect_time(value: object, what: str) -> None:
 
 
 def _shown(value: object) -> str:
-    """Return a value as a message shows it: one whose class does not say how as what it is."""
+    """Return a value as a message shows it: its repr, or the name of its class if the class has none of its own."""
     if type(value).__repr__ is object.__repr__:
         return f"a {type(value).__name__}"
     return f"{value!r:.{MOST_SHOWN}}"

@@ -1,10 +1,9 @@
-"""Prompt parts by family, version and name: the bundled ones, and other people's from a folder or a package.
+"""Prompt parts by family, version and name: the bundled ones, or your own from a folder or an installed package.
 
-Laid out as `<family>/<version>/<part>.md`, a part's name being a path where a version has folders, with the
-version's tables beside the parts: `preset.table` has the order. The bytes of a file are the bytes that are
-sent. A `MANIFEST` (one line a file: SHA-256, size, path) is checked over bytes whenever a file is loaded, so an
-altered, half-upgraded or CRLF-converted part is an error, never a prompt. The bundled catalogue always has one;
-in other people's it is optional.
+The layout is `<family>/<version>/<part>.md`; the name of a part may contain folders. The tables of a version lie beside
+its parts, and `preset.table` has the order. The bytes of a file are the bytes that are sent. A `MANIFEST` (per line
+SHA-256, size and path of a file) is checked whenever a file is loaded, so an altered, half-upgraded or CRLF-converted
+part is an error, never a prompt. The bundled catalogue always has a manifest; in your own it is optional.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class Row:
 
 
 class Catalog:
-    """Parts that can be asked for by family, version and name. Made by `bundled`, `from_folder`, `from_package`."""
+    """A collection of parts by family, version and name. `bundled`, `from_folder` and `from_package` return one."""
 
     def __init__(self, label: str, read: Callable[[str], bytes], paths: Iterable[str] | None = None) -> None:
         self.label = label
@@ -149,7 +148,7 @@ class Catalog:
         return rows
 
     def lines(self, family: str, version: str, name: str) -> list[tuple[int, list[str]]]:
-        """Return the lines of a table that are not empty, by number, as columns; `#` starts a comment."""
+        """Return the non-empty lines of a table as columns, with their numbers; `#` starts a comment."""
         lines = enumerate(self.file(family, version, name).split("\n"), 1)
         split = [(number, line.partition("#")[0].split()) for number, line in lines]
         return [(number, columns) for number, columns in split if columns]
@@ -179,7 +178,7 @@ class Catalog:
         return self.file(family, version, part + SUFFIX)
 
     def parts(self, ask: str, condition: str = "always") -> tuple[Part, ...]:
-        """Return the parts of a version whose condition is the given one, in the order of its table."""
+        """Return the parts of a version that have a condition, in the order of its table."""
         family, version = self.resolve(ask)
         rows = self.table(family, version)
         parts = tuple(
@@ -203,7 +202,7 @@ class Catalog:
         return parts
 
     def origin(self, family: str, version: str, part: str) -> str:
-        """Return what a part's origin says of a part of this catalogue."""
+        """Return the origin of a part of this catalogue."""
         return f"{self.label}:{family}/{version}/{part}{SUFFIX}"
 
     def _load(self, path: str) -> bytes:
@@ -232,7 +231,7 @@ class Catalog:
             raise AssetError(f"{self.label}: {path}: not UTF-8 at byte {error.start}") from None
 
     def _nearby(self, path: str) -> str:
-        """Say what there is on the way to a path that there is not."""
+        """Return what exists near a missing path, for a message."""
         from deepprompt.text.suggest import did_you_mean
 
         family, version, name = path.split("/", 2)
@@ -306,7 +305,7 @@ def from_package(package: str, folder: str = "assets") -> Catalog:
 
 
 def parse_manifest(text: str, label: str) -> dict[str, tuple[str, int]]:
-    """Return path to digest and size for each line of a manifest."""
+    """Return a mapping of paths to digests and sizes, from the lines of a manifest."""
     if "\r" in text:
         raise AssetError(f"{label}: {MANIFEST} {_CONVERTED}")
     entries = {}
@@ -332,7 +331,7 @@ def manifest_text(files: dict[str, bytes]) -> str:
 
 
 def _damage(data: bytes, digest: str) -> str:
-    """Say what has probably happened to a file that is not what its manifest says."""
+    """Return what has probably happened to a file that does not match its manifest."""
     if sha256(data.replace(b"\r\n", b"\n")).hexdigest() == digest:
         return _CONVERTED
     found = sha256(data).hexdigest()
@@ -349,7 +348,7 @@ def _version_key(version: str) -> Version:
 
 
 def _meeting(versions: list[str], specifier: str) -> list[str]:
-    """Return the versions that meet a specifier, those that are not pre-releases if there are any."""
+    """Return the versions that meet a specifier. Pre-releases count only if nothing else meets it."""
     if len(versions) == 1 and not specifier:  # nothing to choose from
         return versions
     from packaging.specifiers import SpecifierSet

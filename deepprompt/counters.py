@@ -1,8 +1,8 @@
-"""Who counts tokens: the estimate by bytes, a ratio learnt from recorded usage, or a model's own vocabulary.
+"""Token counters: an estimate by bytes, a ratio learnt from recorded usage, or a model's own vocabulary.
 
-A counter is a function of a text that says how it counts. `ends` counts texts that are sent one after another, so
-that the difference of two ends is what stands between them and the last end is the whole, exactly. The vocabularies
-come with the optional package of the extra `tokens`, inside its wheel: nothing is ever fetched.
+`ends` counts texts that are sent one after another: the difference of two ends is the count of the texts between them,
+and the last end is the count of the whole. The vocabularies come with the optional package of the extra `tokens`,
+inside its wheel: nothing is ever downloaded.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from deepprompt.errors import UsageError
 
 _PLAIN = "estimated: bytes divided by four"
 
-# Which vocabulary a model has, by how its name begins, as OpenAI's and DeepSeek's own packages say it. Longer names
-# come first. A model that is not here has no public vocabulary, or none that is known yet.
+# The vocabulary of a model by the start of its name, as in OpenAI's and DeepSeek's own packages. Longer names come
+# first. A model that is not here has no public vocabulary, or none that is known yet.
 _VOCABULARIES = (
     ("gpt-3.5", "cl100k_base"),
     ("gpt-35", "cl100k_base"),
@@ -45,11 +45,11 @@ _KEPT = 1 << 16
 
 
 class Counter(Protocol):
-    """Counts the tokens of texts, and says how."""
+    """Counts the tokens of texts, and describes how it does."""
 
     @property
     def basis(self) -> str:
-        """How it counts, in words."""
+        """A description of how it counts."""
 
     @property
     def exact(self) -> bool:
@@ -67,7 +67,7 @@ class Counter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByBytes:
-    """An estimate: for so many bytes, so many tokens, rounded down."""
+    """An estimate: a fixed number of tokens per byte, rounded down."""
 
     tokens: int = 1
     bytes: int = 4
@@ -75,7 +75,7 @@ class ByBytes:
 
     @property
     def exact(self) -> bool:
-        """It is not."""
+        """An estimate is never exact."""
         return False
 
     def __call__(self, text: str) -> int:
@@ -92,7 +92,7 @@ class ByBytes:
 
 
 class ByVocabulary:
-    """The exact count of a vocabulary. A piece of text that was counted before is not counted again."""
+    """The exact count of a vocabulary. Pieces of text that were counted before are cached."""
 
     exact = True
 
@@ -139,7 +139,7 @@ def size_of(text: str) -> int:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces that can be counted each for itself: one long text takes far longer than its pieces."""
+    """Yield a text in pieces that can be counted separately, which is much faster than counting one long text."""
     start = end = 0
     for match in _SAFE_CUT.finditer(text) if len(text) > _PIECE else ():
         if match.end() - start > _PIECE and end > start:
@@ -158,13 +158,13 @@ ESTIMATE = ByBytes()
 
 
 def vocabulary_of(model: str) -> str:
-    """Return the vocabulary of a model, "" where none is public; a provider may stand before its name."""
+    """Return the vocabulary of a model, "" if none is public. The name may start with a provider."""
     name = model.rpartition("/")[2].lower()
     return next((vocabulary for start, vocabulary in _VOCABULARIES if name.startswith(start)), "")
 
 
 def counter_for(model: str = "", calibrated: Counter | None = None) -> Counter:
-    """Return the best counter there is for a model: its vocabulary, what usage taught, or else the estimate."""
+    """Return the best counter for a model: its vocabulary, a ratio learnt from usage, or else the estimate."""
     vocabulary = vocabulary_of(model)
     if vocabulary and (exact := _by_vocabulary(vocabulary)):
         return exact
@@ -183,7 +183,7 @@ def count_tokens(text: str, model: str = "") -> int:
 
 
 def calibrate(measured: Iterable[tuple[int, int]]) -> ByBytes:
-    """Return the estimate that recorded requests teach, of each its bytes and the input tokens that were counted."""
+    """Return an estimate learnt from recorded requests, given as pairs of bytes and counted input tokens."""
     pairs = [(size, tokens) for size, tokens in measured if size > 0 and tokens > 0]
     if not pairs:
         raise UsageError("nothing to calibrate by: no request with both a text and its input tokens")
@@ -194,7 +194,7 @@ def calibrate(measured: Iterable[tuple[int, int]]) -> ByBytes:
 
 @cache
 def _by_vocabulary(name: str) -> ByVocabulary | None:
-    """Return the counter of a vocabulary, None without the package that has it. Special tokens are text like any."""
+    """Return the counter of a vocabulary, None if its package is not installed. Special tokens count as plain text."""
     try:
         package = import_module("splintr")
     except ImportError:

@@ -1,7 +1,7 @@
-"""The values that everything here speaks in: `Part`, `Pace`, `Prompt`, and the `Note`s that report on them.
+"""The values of the whole package: `Part`, `Pace`, `Prompt`, and the `Note`s that report on them.
 
 A prompt is an ordered list of parts, slow to fast. Joining the texts of its parts, with nothing in between,
-gives the prompt's text: a part carries its own separators, so whoever makes a part writes every byte of it.
+gives the prompt's text: a part carries its own separators, so the code that makes a part writes every byte of it.
 Nothing here reads a file, a clock or the environment, and nothing here knows where a part came from.
 """
 
@@ -58,15 +58,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing that a reader of the prompt should know: what was skipped, refused, cut or neutralised."""
+    """Something that a reader of the prompt should know, such as a file that was skipped or truncated."""
 
     kind: NoteKind
     """`skipped`, `refused`, `cut`, `neutralised`, `replaced`, `kept`, `redacted`, `pace`, `cache` or `model`."""
     source: str
-    """The file, field or part that it is about."""
+    """The file, field or part that the note is about."""
     detail: str
     offset: int | None = None
-    """The first place in the source's text, in code points, where one place can be named."""
+    """The first position in the source's text, in code points, if there is one."""
     count: int = 1
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Note:
 
 
 class NotedText(str):
-    """Text that a loader read, with its notes: whoever makes a prompt of the text takes the notes with it."""
+    """Text that a loader read, with the loader's notes. A prompt that uses the text includes the notes."""
 
     notes: tuple[Note, ...]
 
@@ -97,10 +97,10 @@ def notes_of(value: object) -> tuple[Note, ...]:
 class Prompt:
     """Parts from slow to fast, the tools that a provider caches with them, and the notes about both.
 
-    `messages` are what a system has to say after its system prompt, such as the pairs of a tiered context; they
-    are no part of the text. A mark `cache_control` in them is a breakpoint: what stands before it is slower.
-    `fixed_order` is for the systems whose specification fixes an order that puts a fast part early: there
-    the build stands and a note says what it costs. Anywhere else that is a `PaceError`.
+    `messages` come after the system prompt, such as the pairs of a tiered context; they are not part of the text. A
+    mark `cache_control` in them is a breakpoint: everything before it is slower. `fixed_order` is for systems whose
+    specification puts a fast part early: the prompt is built, and a note says what the order costs. Without it, such an
+    order is a `PaceError`.
     """
 
     parts: tuple[Part, ...]
@@ -110,7 +110,7 @@ class Prompt:
     messages: tuple[Mapping[str, object], ...] = ()
 
     def __post_init__(self) -> None:
-        """Take any iterables, and hold the parts to their order."""
+        """Accept any iterables, and check the order of the parts."""
         object.__setattr__(self, "parts", parts_of(self.parts, "Prompt: parts", _SUCH_AS))
         object.__setattr__(self, "tools", tuple(self.tools))
         object.__setattr__(self, "messages", tuple(self.messages))
@@ -134,12 +134,12 @@ class Prompt:
 
     @cached_property
     def static_prefix(self) -> str:
-        """What may be cached: all before the boundary, or else before the first part of pace TURN."""
+        """The text that may be cached: everything before the boundary, or else before the first part of pace TURN."""
         return "".join([part.text for part in self.static_parts])
 
     @cached_property
     def dynamic_suffix(self) -> str:
-        """What changes: all after the boundary, or else from the first part of pace TURN on."""
+        """The text that changes: everything after the boundary, or else from the first part of pace TURN on."""
         start = len(self.static_parts)
         if start < len(self.parts) and self.parts[start].name == BOUNDARY_PART:
             start += 1
@@ -157,7 +157,7 @@ class Prompt:
 
     @cached_property
     def digests(self) -> dict[str, str]:
-        """SHA-256 in hex of what each origin gave, in order: a host that trusted it can ask again when one changes."""
+        """SHA-256 in hex of the text from each origin, in order. A host can ask again when one changes."""
         texts: dict[str, list[str]] = {}
         for part in self.parts:
             texts.setdefault(part.origin, []).append(part.text)
@@ -165,7 +165,7 @@ class Prompt:
 
     @property
     def effective_paces(self) -> tuple[Pace, ...]:
-        """For each part the fastest pace up to and including it: what a prefix cache sees."""
+        """The fastest pace up to and including each part, which is the pace that a prefix cache sees."""
         paces: list[Pace] = []
         for part in self.parts:
             paces.append(part.pace if not paces else max(paces[-1], part.pace))
@@ -212,7 +212,7 @@ def sha256_hex(text: str) -> str:
 
 
 def parts_of(given: Iterable[Part], what: str, takes: str) -> tuple[Part, ...]:
-    """Return parts as a tuple; anything else is refused by saying what `what`, a function's argument, takes."""
+    """Return parts as a tuple. For anything else, raise an error that says what the argument `what` takes."""
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         from deepprompt.arguments import wrong
 
@@ -248,7 +248,7 @@ def hold_to_order(parts: Sequence[Part]) -> None:
 
 
 def _fast_before_slow(parts: Sequence[Part]) -> list[tuple[Part, Part]]:
-    """Each part that is faster than a later one, with the slowest later one."""
+    """Return each part that is faster than a later one, with the slowest later one."""
     pairs: list[tuple[Part, Part]] = []
     slowest: Part | None = None
     for part in reversed(parts):

@@ -1,4 +1,4 @@
-"""How many tokens a text costs: an estimate that needs no dependency and is the same everywhere."""
+"""An estimate of the tokens of a text that needs no dependency and is the same everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools that a model calls: their names, their one canonical spelling, and the fingerprint of a prefix.
+"""The tools that a model calls: their names, their canonical JSON, and the fingerprint of a prefix.
 
 A provider caches tools together with the system prompt, so a fingerprint covers both.
 """
@@ -48,12 +48,12 @@ def canonical_tools(tools: Iterable[Mapping[str, object]]) -> str:
 
 
 def why_not_json(error: Exception) -> str:
-    """Return what json says is wrong with a value; of nesting it speaks otherwise in each Python."""
+    """Return what is wrong with a value that json refused, in the same words on every Python version."""
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def as_dict(value: object) -> object:
-    """Return what json does not know but a tool or a message may hold: any other mapping than dict."""
+    """Return a mapping that is not a dict as a dict, for json."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")

@@ -1,4 +1,4 @@
-"""One file of advice for the model, as a prompt will show it: read safely, decoded, made visible, cut, noted."""
+"""Load one file of instructions for the model: read it safely, decode it, show hidden characters, truncate it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def load_advice(
     may_pass: Callable[[str], str | None],
     notes: list[Note],
 ) -> str | None:
-    """Return at most `limit` bytes of a file below `root`, or None with a note where there is nothing to show.
+    """Return at most `limit` bytes of a file below `root`, or None with a note if there is nothing to show.
 
     `file_limit` is what any such file may have, `limit` what this one may, and `shown` the path that notes name.
     """
     try:
-        # Hidden characters grow when they are made visible and line ends shrink: twice the limit is enough.
+        # Hidden characters get longer when they are shown, and line ends get shorter: twice the limit is enough.
         contents = read_below(root, path, 2 * file_limit, may_pass)
     except FileRefusedError as error:
         if error.kind != "missing":

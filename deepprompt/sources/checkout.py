@@ -1,7 +1,7 @@
-"""A copy of a project as a checkout elsewhere would be: in another folder, new, perhaps with the line ends of Windows.
+"""Copy a project as a fresh checkout in another folder would be, optionally with Windows line ends.
 
-What no checkout has is left out, and so is what cannot be read: sockets and pipes, the files of others. Links stay
-links. What tools have installed in the project is linked to, because code may need it and it may be large.
+Caches and files that cannot be read, such as sockets, pipes and other users' files, are left out. Links stay links.
+Environments that tools have installed in the project are linked to, because code may need them and they may be large.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST_FILES, _MOST_BYTES = 20_000, 1 << 28
 
 
 def copy_project(folder: str, copy: str, private: str) -> str:
-    """Copy a project, and return why that was not done, "" if it was."""
+    """Copy a project. Return "" on success, or else why it was not copied."""
     files, size = 0, 0
     for root, folders, names in os.walk(folder):
         folders[:] = set(folders) - _LINKED - _LEFT_OUT - _without(root, folders, private)
@@ -33,7 +33,7 @@ def copy_project(folder: str, copy: str, private: str) -> str:
         return _without(root, names, private) | ((_LINKED | _LEFT_OUT) & set(names))
 
     try:
-        # Without the times of the files: a checkout does not bring them either.
+        # Without file times: a checkout does not preserve them either.
         shutil.copytree(folder, copy, symlinks=True, ignore=ignore, copy_function=shutil.copy)
         _link_tools(folder, copy)
     except shutil.Error as error:
@@ -45,7 +45,7 @@ def copy_project(folder: str, copy: str, private: str) -> str:
 
 
 def _without(root: str, names: list[str], private: str) -> set[str]:
-    """Return what of a folder is not copied: what no checkout has, what nobody may read, and the copy itself."""
+    """Return the names in a folder that are not copied: unreadable and special files, and the copy itself."""
     found = set()
     for name in names:
         path = os.path.join(root, name)
@@ -62,7 +62,7 @@ def _without(root: str, names: list[str], private: str) -> set[str]:
 
 
 def _link_tools(folder: str, copy: str) -> None:
-    """Give a copy what tools have put into the project, where that is."""
+    """Link the folders that tools have put into the project, such as environments, into the copy."""
     for root, folders, _ in os.walk(folder):
         linked = _LINKED.intersection(folders)
         folders[:] = [name for name in folders if name not in linked and name not in _LEFT_OUT]
@@ -73,7 +73,7 @@ def _link_tools(folder: str, copy: str) -> None:
 
 
 def use_crlf(copy: str, folder: str) -> None:
-    """Give every text file of a copy the line ends of Windows, as git does unless .gitattributes forbid it."""
+    """Convert the text files of a copy to Windows line ends, as git does unless .gitattributes forbid it."""
     chosen = _converted_by_git(folder)
     for root, folders, names in os.walk(copy):
         folders[:] = [name for name in folders if name != ".git"]
@@ -94,7 +94,7 @@ def use_crlf(copy: str, folder: str) -> None:
 
 
 def _converted_by_git(folder: str) -> frozenset[str] | None:
-    """Return the files whose line ends git may change, None where there is no repository to say it."""
+    """Return the files whose line ends git may change, None outside a repository."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command = ["git", "-C", folder, "ls-files", "-z", "--eol", "--cached", "--others", "--exclude-standard"]
     try:
@@ -104,7 +104,7 @@ def _converted_by_git(folder: str) -> frozenset[str] | None:
     if run.returncode:
         return None
     rows = [row.partition("\t") for row in os.fsdecode(run.stdout).split("\0") if row]
-    # Of each its line ends in the index and the work tree, then what .gitattributes say of it.
+    # Each row has the line ends in the index and the work tree, then the attributes.
     return frozenset(
         os.path.normpath(path) for said, _, path in rows if "attr/-text" not in said and "eol=lf" not in said
     )

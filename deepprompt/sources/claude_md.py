@@ -1,4 +1,4 @@
-"""CLAUDE.md files, only for who asks for them: nothing else here loads one, and the assembler takes them as data."""
+"""Load CLAUDE.md files, for callers who ask for them. Nothing else here loads one; the assembler takes them as data."""
 
 from __future__ import annotations
 

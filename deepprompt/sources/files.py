@@ -1,8 +1,8 @@
 """Read one file below a root that may be hostile: regular files only, no waiting, no link out, bounded.
 
 A path is walked component by component, each opened relative to the folder before it and never through a
-link, so nothing can be swapped in between. A link is judged by where it leads: one that stays below the root
-is followed, one that leaves it is refused. What the bytes mean is for `sources.text`.
+link, so nothing can be swapped in between. A link is checked by its target: one that stays below the root
+is followed, one that leaves it is refused. Decoding the bytes is the job of `text.hygiene`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Contents:
 
 
 def reason_of(error: OSError | ValueError) -> str:
-    """Return why a path cannot be used, in the same words on every Python."""
+    """Return why a path cannot be used, in the same words on every Python version."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return "a character that no path has" if isinstance(error, UnicodeError) else "embedded null byte"
@@ -77,7 +77,7 @@ def path_text(
     takes: str = "the path of a folder",
     error: type[DeepPromptError] = SourceError,
 ) -> str:
-    """Return a path as text; anything else is refused by saying what `what`, a function's argument, takes."""
+    """Return a path as text. For anything else, raise an error that says what the argument `what` takes."""
     text = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str):
         from deepprompt.arguments import wrong
@@ -87,18 +87,18 @@ def path_text(
 
 
 def clean_path(path: str) -> str:
-    """Return the shortest spelling of a path, as Go's filepath.Clean has it."""
+    """Return the shortest spelling of a path, like Go's filepath.Clean."""
     path = os.path.normpath(path)
     return path[1:] if path.startswith("//") else path
 
 
 def shown_path(path: str, notes: list[Note]) -> str:
-    """Return a path as a prompt may show it: nothing hidden, no key, bytes that are not UTF-8 as U+FFFD."""
+    """Return a path as a prompt may show it: hidden characters shown, keys redacted, invalid UTF-8 as U+FFFD."""
     return neutralise(redact(from_system(path, "path", notes), "path", notes), "path", notes)
 
 
 def search_roots(cwd: str, home: str) -> list[str]:
-    """Return the cleaned cwd, then home unless it is empty or the same by name."""
+    """Return the cleaned cwd, then home unless it is empty or the same path."""
     roots = [clean_path(cwd)]
     if home and clean_path(home) not in roots:
         roots.append(clean_path(home))
@@ -108,7 +108,7 @@ def search_roots(cwd: str, home: str) -> list[str]:
 def read_below(
     root: str, path: str, limit: int, may_pass: Callable[[str], str | None], *, whole: bool = False
 ) -> Contents:
-    """The first `limit` bytes of the regular file at `path`, a relative path below `root`.
+    """Return the first `limit` bytes of the regular file at `path`, a relative path below `root`.
 
     `may_pass` is asked about the path that is wanted, about each link on the way, and about the path that is
     really read, all relative to the root with `/` between components; it returns a reason to refuse, or None.
@@ -140,7 +140,7 @@ def _read(descriptor: int, size: int) -> bytes:
 
 
 def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bool) -> int:
-    """Open without ever following a link in the kernel: each is read and judged here.
+    """Open a file without letting the kernel follow a link: each link is read and checked here.
 
     Where folders cannot be walked by descriptor (`walks` is false), names are used instead, and a look at what
     was opened tells whether the file was swapped; a folder above it that is swapped in that moment is not seen.
@@ -196,7 +196,7 @@ def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bo
 
 
 def _open_file(path: str, folder: int | None, before: os.stat_result) -> int:
-    """Open a regular file that was just looked at."""
+    """Open a regular file whose status was just read."""
     if not stat.S_ISREG(before.st_mode):  # before the open: opening a device may have effects
         raise FileRefusedError("refused", "not a regular file")
     descriptor = os.open(path, _FLAGS, dir_fd=folder)
@@ -211,7 +211,7 @@ def _open_file(path: str, folder: int | None, before: os.stat_result) -> int:
 
 
 def _close(descriptor: int) -> None:
-    """Close what was only read: what could still fail then is no reason to lose it, or to leave others open."""
+    """Close a descriptor that was only read. An error here must not lose the data or leave others open."""
     with suppress(OSError):
         os.close(descriptor)
 
@@ -222,7 +222,7 @@ def _judge(may_pass: Callable[[str], str | None], names: Iterable[str]) -> None:
 
 
 def _components(path: str, root: str, real_root: str) -> list[str]:
-    """Return the components of a path, last first; an absolute one must be below the root, by either name of it."""
+    """Return the components of a path, last first. An absolute path must be below the root, by either of its names."""
     if os.path.isabs(path):
         for top in (real_root, os.path.abspath(root)):
             if (path + os.sep).startswith(top.rstrip(os.sep) + os.sep):
@@ -235,7 +235,7 @@ def _components(path: str, root: str, real_root: str) -> list[str]:
 
 
 def replace_file(path: str, data: bytes, mode: int | None = None) -> None:
-    """Replace a file so that its readers see the old bytes or the new, never half; `mode` is what it gets."""
+    """Replace a file atomically: readers see the old bytes or the new ones, never half. `mode` is its new mode."""
     beside = os.path.join(os.path.dirname(path), f".deepprompt-{os.urandom(8).hex()}")
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)

@@ -1,7 +1,7 @@
-"""Calling a user's function for the prompt that it makes: in a fresh process, in surroundings that are given.
+"""Call a user's function that makes a prompt, in a fresh process and in given surroundings.
 
-The function is named as `module:function` or `file.py:function`, or is itself given, and is called without arguments.
-What happens in the process is in `sources.stage`.
+The function is given by name, as `module:function` or `file.py:function`, or as a callable. It is called without
+arguments. The program of the process is `sources.stage`.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Function:
     file: str
     name: str
     path: tuple[str, ...]
-    """Where modules are looked for."""
+    """The folders to import modules from."""
     arguments: tuple[object, ...] = ()
-    """What it is called with, as JSON has it."""
+    """The arguments of the call, as JSON values."""
     called: str = ""
-    """What users call it, where that is not its name."""
+    """The label that users know it by, if it is not the name."""
 
     def __str__(self) -> str:
         return self.called or f"{self.module or self.file}:{self.name}"
@@ -51,13 +51,13 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """All that a function might see of where and when it is called."""
+    """Everything about time and place that a function could observe."""
 
     folder: str
     clock: float
-    """The time of day at the start, in seconds since 1970."""
+    """The time at the start, in seconds since 1970."""
     tick: float = 0.001
-    """How many seconds of the clock a reading of it takes."""
+    """How many seconds the clock advances with each reading."""
     hash_seed: int = 0
     umask: int = 0o022
     columns: int = 80
@@ -67,9 +67,9 @@ class Surroundings:
     host: str = ""
     """Their names, "" for the real ones."""
     environment: Mapping[str, str | None] = field(default_factory=dict)
-    """What is changed in the environment; None takes a variable out."""
+    """Changes to the environment; None removes a variable."""
     turn: int = 1
-    """Which call of its process counts."""
+    """Which call in the process counts, from 1."""
 
 
 def is_function(target: str) -> bool:
@@ -78,7 +78,7 @@ def is_function(target: str) -> bool:
 
 
 def find_function(target: str | Callable[[], object], folder: str) -> Function:
-    """Return the function that is meant; modules are looked for in the folder and its `src` first."""
+    """Return the function that a target names. Modules are searched in the folder and its `src` first."""
     if not isinstance(target, str):
         return _of_callable(target)
     match = _NAMED.fullmatch(target)
@@ -96,22 +96,22 @@ def find_function(target: str | Callable[[], object], folder: str) -> Function:
 
 
 def _search_path() -> list[str]:
-    """Return where this process looks for modules, in words that mean the same in another folder."""
+    """Return the import path of this process, with entries that mean the same in another folder."""
     return [os.path.abspath(entry) for entry in sys.path]
 
 
 def _advice(target: str) -> str:
-    """Return what to write instead of what was written."""
+    """Return how to write a target that was written wrongly."""
     for wrong, right in (
         (target.replace("::", ":"), "as pytest writes it; with one colon it is {}"),
-        (re.sub(r"\(.*\)$", "", target), "it is called without arguments, so leave the parentheses away: {}"),
+        (re.sub(r"\(.*\)$", "", target), "it is called without arguments, so omit the parentheses: {}"),
         (re.sub(r"^(.*[/\\][^:]*):", r"\1.py:", target), "a path needs the file's whole name: {}"),
         (re.sub(r"^([\w.]+)\.(\w+)$", r"\1:\2", target), "a colon stands before the function: {}"),
     ):
         if wrong != target and is_function(wrong) and not wrong.endswith(":py") and not _TEXT.search(target):
             return right.format(wrong)
     if _TEXT.search(target):
-        return f"a file moves with nothing; {_WRITE}"
+        return f"a file never changes by itself; {_WRITE}"
     if target.rstrip(":").endswith(".py"):
         return f"which function of the file? {target.rstrip(':')}:function"
     return _WRITE
@@ -174,14 +174,14 @@ def call_function(
 
 
 def _run(order: bytes, surroundings: Surroundings, timeout: float, give_up: Callable[[], bool], private: str) -> str:
-    """Run the stage to its end, and return how it ended, in words for when it left no result."""
+    """Run the stage to its end, and return how it ended, for a message if it left no result."""
     environment = os.environ | {"PYTHONHASHSEED": str(surroundings.hash_seed), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["COLUMNS"] = str(surroundings.columns)
     for name, value in surroundings.environment.items():
         environment.pop(name, None)
         if value is not None:
             environment[name] = value
-    # Files, not pipes: who was started by the function and goes on may hold them open, and is not waited for.
+    # Files, not pipes: a program that the function started may hold a pipe open, and we do not wait for it.
     with open(os.path.join(private, "order"), "w+b") as stdin, open(os.path.join(private, "said"), "w+b") as stderr:
         stdin.write(order)
         stdin.seek(0)
@@ -208,7 +208,7 @@ def _run(order: bytes, surroundings: Surroundings, timeout: float, give_up: Call
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float, give_up: Callable[[], bool], said: int) -> str:
-    """Wait for the end of a process, and return why it has to be ended, "" if it is."""
+    """Wait for the end of a process. Return "" if it ended, or else why it has to be killed."""
     deadline, pause = time.monotonic() + timeout, 0.001
     while not _has_ended(process):
         if time.monotonic() > deadline:
@@ -223,14 +223,14 @@ def _wait(process: subprocess.Popen[bytes], timeout: float, give_up: Callable[[]
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a process has ended. Where possible it is not reaped: its group is still its own then, to be killed."""
+    """Whether a process has ended. Where possible it is not reaped, so that its group can still be killed."""
     if hasattr(os, "waitid"):
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
     return process.poll() is not None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Leave nothing of a process and of what it started."""
+    """Kill a process and everything that it started."""
     with suppress(OSError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

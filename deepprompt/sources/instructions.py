@@ -1,10 +1,10 @@
 """Instruction files: a whitelist of names, looked up in the project and then in the home folder.
 
-Instructions are advice: what cannot or may not be read is skipped and noted, never an exception. CLAUDE.md
-belongs to another agent and is never loaded from here, under any name or through any link.
+Instructions are advice: a file that cannot or may not be read is skipped with a note, never an exception. CLAUDE.md
+belongs to another agent and is never loaded here, under any name or through any link.
 
-Limits count UTF-8 bytes of the text as it will appear. Markers of earlier files count against the total; the
-marker of the file that fills it stands outside.
+Limits count UTF-8 bytes of the text as the prompt shows it. Truncation markers of earlier files count against the
+total; the marker of the file that fills it does not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class InstructionFile:
 
 
 class InstructionFiles(list[InstructionFile]):
-    """The loaded files in order, and notes on what was skipped, refused or cut, and why."""
+    """The loaded files in order, with notes on files that were skipped, refused or truncated, and why."""
 
     def __init__(self, files: Iterable[InstructionFile] = (), notes: Iterable[Note] = ()) -> None:
         super().__init__(files)

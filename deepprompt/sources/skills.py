@@ -1,7 +1,7 @@
 """Skills: folders with a SKILL.md, listed one line each in the static prefix, read in full only on demand.
 
 A line is `name | description | run_mode | hash12 | tools`. The hash is that of the body, so an edited body
-moves the prefix; the body itself and the path of its file never enter it.
+changes the prefix; the body itself and the path of its file are never part of it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DESCRIPTION_LIMIT = 80
 
 _RUN_MODE_KEYS = ("runas", "run_mode", "run-mode")
 _TOOLS_KEYS = ("allowed-tools", "allowed_tools", "allowedtools")
-# Compiled by the first skill, which most projects do not have.
+# Compiled for the first skill, because most projects have none.
 _HEADING = r"#[\t\f ]+(.*)"
 _FENCE = r" {0,3}(`{3,}(?=[^`]*$)|~{3,})"
 _LONE_PIPE = r"(?<!\S)\|(?!\S)"
@@ -47,7 +47,7 @@ _LONE_PIPE = r"(?<!\S)\|(?!\S)"
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """What the index says of a skill, and where its body can be read."""
+    """A skill as the index lists it, and where its body can be read."""
 
     name: str
     description: str
@@ -72,7 +72,7 @@ class SkillChange:
 
 
 class SkillStore:
-    """The skills that were found, sorted by name, with notes on what was skipped."""
+    """The skills that were found, sorted by name, with notes on skipped files."""
 
     def __init__(self, skills: Iterable[Skill] = (), notes: Iterable[Note] = ()) -> None:
         self.skills = tuple(sorted(skills, key=lambda skill: (skill.name, skill.path)))
@@ -105,7 +105,7 @@ class SkillStore:
         return neutralise(trim(body), skill.path, [])
 
     def diff(self, old: SkillStore | None) -> list[SkillChange]:
-        """Return what changed since `old`: this store's skills by name, then those that are gone."""
+        """Return what changed since `old`: this store's skills by name, then the removed ones."""
         if not isinstance(old, SkillStore | None):
             from deepprompt.arguments import wrong
 
@@ -186,7 +186,7 @@ def _skill_files(root: str, scan_folder: str, notes: list[Note]) -> Iterator[str
 
 
 def _is_linked(root: str, folder: str) -> bool:
-    """Whether a component of a folder below the root is a link. What cannot be looked at is an error, never "no"."""
+    """Whether a component of a folder below the root is a link. Raise if that cannot be found out."""
     path = root
     for name in folder.split("/"):
         path = os.path.join(path, name)
@@ -196,7 +196,7 @@ def _is_linked(root: str, folder: str) -> bool:
 
 
 def _refuse_claude_but_skills(path: str) -> str | None:
-    """Refuse what the instruction loader refuses, but for the one folder that other agents' skills live in."""
+    """Refuse the paths that the instruction loader refuses, except below `.claude/skills`."""
     return refuse_claude(path.removeprefix(".claude/skills/"))
 
 
@@ -230,12 +230,12 @@ def _load(root: str, path: str, notes: list[Note]) -> Skill | None:
 
 
 def _field(value: str, path: str, notes: list[Note], limit: int = NAME_LIMIT) -> str:
-    """Return a value as one column: on one line, nothing hidden, cut, and no ` | ` that would start another."""
+    """Return a value as one column: on one line, hidden characters shown, truncated, no ` | ` in it."""
     value = one_line(trim(neutralise(scrub(value, path, notes), path, notes)), path, notes)
     if len(value) > limit and limit != DESCRIPTION_LIMIT:  # hardly a description is shorter than its limit
         notes.append(Note("cut", path, f"a name, run mode or tool of more than {limit} characters"))
     value = trim(value[:limit])
-    # The cut may have made a flag hidden text, or a speaker's tag of a longer name.
+    # Truncation may turn a flag into hidden text, or a longer name into a speaker's tag.
     while len(column := re.sub(_LONE_PIPE, r"\\|", neutralise(value, path, []))) > limit:
         value = trim(value[:-1])
     return column
@@ -246,7 +246,7 @@ def _first_of(front: dict[str, str], keys: tuple[str, ...]) -> str:
 
 
 def _split(text: str) -> tuple[dict[str, str] | None, str]:
-    """Return a skill file's front matter, None where it has none, and its body."""
+    """Return the front matter of a skill file, None if it has none, and its body."""
     if not text.startswith("---\n"):
         return None, text
     rest = text[4:]
@@ -279,7 +279,7 @@ def _front_matter(text: str) -> dict[str, str]:
 
 
 def _plain_front_matter(text: str) -> dict[str, str]:
-    """Read what is not YAML as `key: value` lines, a matching pair of quotes around a value stripped."""
+    """Read front matter that is not YAML as `key: value` lines, without matching quotes around a value."""
     front = {}
     for line in text.split("\n"):
         key, colon, value = line.partition(":")

@@ -1,8 +1,8 @@
-"""The program in which a user's function is called: it sets the surroundings, calls it, and writes down what it made.
+"""The program that calls a user's function: it sets the surroundings, calls it, and writes down the result.
 
-It is run as a file, in a process of its own, by `sources.function`, and reads from standard input what to do. Clock,
-host, user and the order of folders are moved before anything of the user's is imported, so that no module has taken
-hold of the real ones. What C code or another program asks the system is not moved; the documentation says so.
+`sources.function` runs this file in a process of its own and writes an order to its standard input. Clock, host, user
+and the order of folders are changed before any module of the user is imported, so that none has kept the real ones.
+C code and other programs still see the real system; the documentation says so.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import Any
 
 IS_STAGE = True
 
-# How far the clock may fall behind the real one: as long as a function takes less, every call reads the same times.
+# How far the clock may fall behind the real one. If a function takes less time, every call reads the same times.
 _LAG = 5.0
-# How long after its time the process ends itself, should there be nobody left to do it.
+# How many seconds after its timeout the process ends itself, in case its parent is gone.
 _GRACE = 10.0
 
 
 class MistakeError(Exception):
-    """What its message says, and nothing that a type or a place would add to."""
+    """A mistake that its message explains completely, without type or position."""
 
 
 def main() -> None:
-    """Do what standard input says."""
+    """Read an order from standard input, and carry it out."""
     order = json.load(sys.stdin)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     faulthandler.dump_traceback_later(order["timeout"] + _GRACE, exit=True)
@@ -46,14 +46,14 @@ def main() -> None:
         file.write(text)
     os.replace(file.name, order["result"])
     del ballast
-    # What the function wants done at the end is done; threads that it left behind are not waited for.
+    # Run the exit handlers of the function's modules, but do not wait for threads that it left behind.
     atexit._run_exitfuncs()
     sys.stdout.flush()
     os._exit(0)
 
 
 def _shift_addresses() -> list[bytes]:
-    """Take some memory of every small size: what is ordered by address is then ordered otherwise in each process."""
+    """Allocate some memory of every small size, so that an order by address differs from process to process."""
     return [bytes(16 * size) for size, count in enumerate(os.urandom(32)) for _ in range(count % 32)]
 
 
@@ -70,7 +70,7 @@ def _set_surroundings(wanted: Mapping[str, Any]) -> None:
 
 
 def _move_clock(start: float, tick: float) -> None:
-    """Let every clock of Python's that tells the time of day begin at a moment.
+    """Make every clock of Python that tells the time of day start at a given moment.
 
     A reading takes a tick of it: the same call makes the same readings in every process, and whoever waits for a time
     to come still sees it come.
@@ -128,7 +128,7 @@ def _change(kind: type, name: str, value: object) -> None:
 
 
 def _order_folders(backwards: bool) -> None:
-    """Let folders be listed in the order of their names, or backwards."""
+    """List folders in the order of their names, or in reverse."""
     real_list, real_scan = os.listdir, os.scandir
 
     class Listing:
@@ -163,7 +163,7 @@ def _order_folders(backwards: bool) -> None:
 
 
 def _name_host(host: str) -> None:
-    """Let the machine have another name, under which it is found as under its own."""
+    """Give the machine another name, which resolves like its own."""
     import socket
 
     real_name = socket.gethostname()
@@ -192,7 +192,7 @@ def _name_host(host: str) -> None:
 
 
 def _name_user(user: str) -> None:
-    """Let the user have another name, under which they are found as under their own."""
+    """Give the user another name, which can be looked up like their own."""
     os.getlogin = lambda: user
     try:
         import pwd
@@ -209,7 +209,7 @@ def _name_user(user: str) -> None:
 
 
 def _call(order: Mapping[str, Any]) -> object:
-    """Return what the function returns in its turn; a value that is no function stands for itself."""
+    """Return the result of the call that counts. A value that is not callable is the result itself."""
     if order["file"]:
         value: Any = _from_file(order["module"], order["file"])
     else:
@@ -228,7 +228,7 @@ def _call(order: Mapping[str, Any]) -> object:
 
 
 def _awaited(value: Any) -> object:
-    """Return a value, waited for if need be."""
+    """Return a value, awaited if necessary."""
     if not hasattr(value, "__await__"):
         return value
     import asyncio
@@ -246,14 +246,14 @@ def _called(function: Any, arguments: Sequence[object]) -> Any:
         at = error.__traceback__
         if arguments or at is None or at.tb_next is not None:
             raise
-        # Nothing of the function was run: it was the call that failed.
+        # No line of the function ran: the call itself failed.
         raise MistakeError(
             f"it is called without arguments, and {error}; name a function without any that calls it with examples"
         ) from None
 
 
 def _public(value: object) -> list[str]:
-    """Return the names that a module or a class offers: functions of its own first, or else whatever there is."""
+    """Return the names that a module or class defines, or else all of its names."""
     names = [name for name in dir(value) if not name.startswith("_")]
     home = getattr(value, "__name__", "")
     own = [name for name in names if getattr(getattr(value, name, None), "__module__", None) == home]
@@ -261,6 +261,7 @@ def _public(value: object) -> list[str]:
 
 
 def _instead(wrong: str, names: list[str], called: str) -> str:
+    # Not text.suggest: this program imports nothing of the package.
     from difflib import get_close_matches
 
     close = get_close_matches(wrong, names, 1)
@@ -296,7 +297,7 @@ def _is_part(name: str | None, module: str) -> bool:
 
 
 def _from_file(module: str, file: str) -> object:
-    """Return the module of a file: under its name if that leads there, or else by the file alone."""
+    """Return the module of a file: imported by name if that leads to the file, or else loaded from the file."""
     root, name = os.path.split(os.path.splitext(file)[0])
     if name == "__init__":
         root, name = os.path.split(root)
@@ -326,8 +327,8 @@ def _from_file(module: str, file: str) -> object:
 
 
 def _plain(value: Any) -> object:
-    """Return a prompt of any kind as JSON has it."""
-    # Who returns a Prompt has imported it: nobody else pays for that.
+    """Return a prompt of any kind as a JSON value."""
+    # A function that returns a Prompt has imported it. Others do not pay for the import.
     prompts: Any = sys.modules.get("deepprompt.prompt")
     prompt_type = prompts.Prompt if prompts else ()
     for attribute in ("compose", "prompt", "body"):  # a builder, an assembled prompt, a request
@@ -366,7 +367,7 @@ def _written(value: object) -> str:
 
 
 def _as_plain(value: Any) -> object:
-    """Return what json does not know: any mapping or sequence, and what knows how to be one, as SDKs' values do."""
+    """Return a value that json does not know as one that it does: mappings, sequences, and values of SDKs."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
@@ -388,7 +389,7 @@ def _described(error: BaseException) -> str:
         what += f", which {sys.executable} does not have"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
     theirs = [frame for frame in frames if os.path.abspath(frame.filename) != os.path.abspath(__file__)]
-    # Where it went wrong for them is in their own code, not in the library that said so.
+    # Point to the user's own code, not to the library that raised.
     libraries = (os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)
     own = [f for f in theirs if not f.filename.startswith(libraries) and "-packages" + os.sep not in f.filename]
     if not own and isinstance(error, getattr(sys.modules.get("deepprompt.errors"), "DeepPromptError", ())):

@@ -22,14 +22,14 @@ _REMINDER_TAG = "system-reminder"
 
 @dataclass(frozen=True, slots=True)
 class AgentDefinition:
-    """A subagent: its own prompt, a reminder that it must not lose, and the skills that it starts with."""
+    """A subagent: its own prompt, a critical reminder, and the skills that it starts with."""
 
     prompt: str
     critical_system_reminder: str = ""
     skills: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Take any iterable of names, but no text, whose letters would be skills."""
+        """Accept any iterable of names, but not a text, whose letters would be skills."""
         expect_texts(self, "prompt", "critical_system_reminder")
         object.__setattr__(self, "skills", expect_each(self.skills, str, "AgentDefinition: skills", "names of skills"))
 
@@ -41,7 +41,7 @@ def assemble_subagent_prompt(
     skills: SkillStore | Mapping[str, str] | None = None,
     include_claude_md: bool = False,
 ) -> str:
-    """Return a subagent's system prompt. The parent's CLAUDE.md stays with the parent unless it is asked for."""
+    """Return a subagent's system prompt. It has the parent's CLAUDE.md only if you ask for it."""
     return compose_subagent_prompt(agent, parent, skills=skills, include_claude_md=include_claude_md).text
 
 
@@ -94,7 +94,7 @@ def _skill_body(name: str, skills: SkillStore | Mapping[str, str] | None) -> str
 
 
 def agent_prompt(name: str, overrides: Catalog | None = None, /) -> str:
-    """Return the prompt of a bundled agent, or somebody's own wording of it."""
+    """Return the prompt of a bundled agent, or your own wording of it."""
     expect(name, str, "agent_prompt: name", "one of agent_names()")
     return _listed("agents", "agent", name, overrides).removesuffix("\n")
 
@@ -116,7 +116,7 @@ def reminder(name: str, overrides: Catalog | None = None, /, **variables: object
         raise VariableError(f"reminder {name!r} needs a value for {', '.join(unset)}, not None")
     values = {variable.upper(): scrub(str(value), variable, []) for variable, value in variables.items()}
     body = interpolate(text.removesuffix("\n"), values, f"reminders/{name}", [], allow_empty=True)
-    # Over the whole body: what stands around a value could complete a tag that it begins.
+    # Escape the whole body: the text around a value could complete a tag that the value starts.
     body = escape_tags(body, (_REMINDER_TAG,), name, [])
     return f"<{_REMINDER_TAG}>\n{body}\n</{_REMINDER_TAG}>"
 

@@ -1,7 +1,7 @@
-"""The log of assembled prompts: one JSON record a line, kept so that a prompt can be reconstructed and replayed.
+"""The log of assembled prompts: one JSON record per line, from which a prompt can be reconstructed and replayed.
 
 Several processes may append at once. A crash or a full disk in the middle of a write loses no earlier record and
-breaks no later one: what was half written is cut off again, or stands on a line of its own that readers pass over.
+breaks no later one: a half-written record is removed, or stands on a line of its own that readers skip.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMAT = 1
 
 
 def record_of(assembled: AssembledPrompt) -> dict[str, Any]:
-    """Return the record of an assembled prompt: what happened, and what replay needs."""
+    """Return the record of an assembled prompt, with everything that replay needs."""
     return {
         "task_ref": assembled.task_ref,
         "includes_resolved": assembled.includes_resolved,
@@ -44,7 +44,7 @@ def record_of(assembled: AssembledPrompt) -> dict[str, Any]:
 
 
 def prompt_of(record: dict[str, Any]) -> Prompt:
-    """Return the prompt that a record holds, with a part for each file that it was made of."""
+    """Return the prompt in a record, with a part for each file that it was assembled from."""
     text = record.get("assembled_prompt")
     if not isinstance(text, str):
         raise AuditError("its text is stored neither in it nor beside it")
@@ -89,7 +89,7 @@ class AuditLog:
             raise AuditError(f"{path}: the log would lie in the workspace {workspace}; say so if that is meant")
 
     def append(self, assembled: AssembledPrompt) -> None:
-        """Add a record, whole or not at all."""
+        """Add a record, completely or not at all."""
         takes = "the AssembledPrompt itself, as PromptAssembler.assemble() returns it"
         expect(assembled, AssembledPrompt, "AuditLog.append: assembled", takes, AuditError)
         record = record_of(assembled)
@@ -106,7 +106,7 @@ class AuditLog:
             raise AuditError(f"{self.path}: {reason}; the prompt was not logged") from None
 
     def _store(self, assembled: AssembledPrompt) -> None:
-        """Keep a text under its hash, complete or not at all."""
+        """Store a text under its hash, completely or not at all."""
         folder = prompts_folder(self.path)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         status = os.lstat(folder)
@@ -155,7 +155,7 @@ def _is_ours(status: os.stat_result) -> bool:
 
 @contextmanager
 def _locked(descriptor: int) -> Iterator[None]:
-    """Keep other writers out."""
+    """Lock out other writers."""
     try:
         from fcntl import LOCK_EX, LOCK_UN, flock
     except ImportError:  # Windows
@@ -189,14 +189,14 @@ def _last_byte(descriptor: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class LogContents:
-    """The records of a log by line number, and the lines that are no records."""
+    """The records of a log by line number, and the lines that are not records."""
 
     records: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     damaged: list[int] = field(default_factory=list)
 
 
 def read_log(path: str | os.PathLike[str]) -> LogContents:
-    """Return what a log holds, texts that are stored by hash put in their place."""
+    """Return the contents of a log, with the texts that are stored by hash."""
     contents = LogContents()
     try:
         with open(path, "rb") as file:
@@ -230,7 +230,7 @@ def _stored(log: str, digest: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A record that is not what assembling it again gives: which files moved, and the texts that differ."""
+    """A record that differs from a new assembly: the files that changed, and both texts."""
 
     reason: str
     moved: tuple[str, ...] = ()
@@ -248,7 +248,7 @@ def replay(record: dict[str, Any], assembler_for: dict[tuple[str, bool], PromptA
         old = str(record["assembled_prompt"] or "")
     except (KeyError, TypeError) as error:
         return Drift(f"the record is incomplete: {error}")
-    # An `$$include CTX` and a `$$CTX` share a key; the spans have both.
+    # `$$include CTX` and `$$CTX` share a key; the spans have both.
     names |= {name: path for name, path in recorded if name != path}
     assembler = assembler_for.setdefault(key, PromptAssembler(root, *key))
     try:

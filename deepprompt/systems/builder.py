@@ -1,7 +1,7 @@
 """The cache-stable builder: static prefix, boundary, per-turn project context, in that exact order.
 
-What stands before the boundary is fixed when a builder is made and never moves; what stands after it is new
-each turn. Content can never forge the boundary: a look-alike in any of it gets a backslash.
+The text before the boundary is fixed when a builder is made; the text after it changes each turn. Content can never
+forge the boundary: a look-alike gets a backslash.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 BASE_V1 = "base@1.0.0"
 
-# What an argument takes, as a message says it: the calls that return it.
+# What an argument takes, for messages: the calls that return it.
 _BASE = "text (files go to instructions=, parts to base_parts=)"
 _PARTS = "parts, as bundled().parts('base~=1.0') returns"
 _FILES = "InstructionFiles, as load_instruction_files(cwd) returns"
@@ -60,7 +60,7 @@ if not TYPE_CHECKING:  # which know the one name that there is
 
 
 class SystemPromptBuilder:
-    """Builds the system prompt of one agent. `project` may be assigned anew each turn; the rest is fixed.
+    """Builds the system prompt of one agent. You may assign a new `project` each turn; the rest is fixed.
 
     The base is `static_base`; or `base_parts`, such as another version out of a catalogue; or, where both are empty,
     the bundled base prompt V1. `append` is the caller's own text, or parts, at the end of the static prefix.
@@ -84,7 +84,7 @@ class SystemPromptBuilder:
             note for given in (static_base, instructions, skill_directory, append) for note in notes_of(given)
         ]
         parts = _base_parts(static_base, parts_of(base_parts, "SystemPromptBuilder: base_parts", _PARTS), notes)
-        # Somebody's own class in place of a file will do, so its type is not asked for.
+        # A caller's own class with these fields will do, so the type is not checked.
         parts += _instruction_parts(_each(instructions, "content", "SystemPromptBuilder: instructions", _FILES), notes)
         parts += _skill_parts(skill_directory, notes)
         if isinstance(append, str):
@@ -98,7 +98,7 @@ class SystemPromptBuilder:
         self._prefix = "".join([part.text for part in parts])
         self._prefix_bytes: bytes | None = None
         self._hash: HASH | None = None
-        # The last context, and what was made of it; together, so that another thread never sees one without the other.
+        # The last context and its text, in one tuple: another thread never sees one without the other.
         self._built = self._suffix = _NOTHING
         self.project = project
 
@@ -117,7 +117,7 @@ class SystemPromptBuilder:
         return text
 
     def build_pair(self) -> tuple[str, str]:
-        """Return what `build` joins: the prefix with the boundary, the same string each time, and what changes."""
+        """Return the two texts that `build` joins: the prefix with the boundary, always the same one, and the rest."""
         project = self.project
         if project is None:
             return self._prefix, ""
@@ -131,14 +131,14 @@ class SystemPromptBuilder:
         return self._prefix, suffix
 
     def build_bytes(self) -> bytes:
-        """Return the UTF-8 bytes of what `build` returns, without making that text."""
+        """Return the UTF-8 bytes of the system prompt, without building its text."""
         if self._prefix_bytes is None:
             self._prefix_bytes = self._prefix.encode()
         sections = () if self.project is None else render_sections(self.project, [])
         return b"".join((self._prefix_bytes, *[section.encode() for section in sections]))
 
     def sha256(self) -> str:
-        """Return the SHA-256 of what `build_bytes` returns, in hex; the prefix is hashed only once."""
+        """Return the SHA-256 of the system prompt's UTF-8 bytes, in hex. The prefix is hashed only once."""
         prefix, suffix = self.build_pair()
         if self._hash is None:
             from hashlib import sha256
@@ -149,7 +149,7 @@ class SystemPromptBuilder:
         return state.hexdigest()
 
     def compose(self, tools: Iterable[Mapping[str, object]] = ()) -> Prompt:
-        """Return the system prompt as parts, with notes on what was neutralised, cut or left out.
+        """Return the system prompt as parts, with notes on text that was neutralised, truncated or left out.
 
         `tools` are the definitions that a provider caches with it; they are no part of the text.
         """
@@ -165,7 +165,7 @@ class SystemPromptBuilder:
 
 
 def inject_recalled(system_prompt: str, recalled: str) -> str:
-    """Return the prompt with recalled memory after everything, on a line of its own behind the boundary."""
+    """Return the prompt with recalled memory at its end, on a new line after the boundary."""
     if not isinstance(system_prompt, str):
         raise _wrong("inject_recalled: system_prompt", "text, such as prompt.text", system_prompt)
     if not isinstance(recalled, str):
@@ -179,7 +179,7 @@ def inject_recalled(system_prompt: str, recalled: str) -> str:
 
 
 def _kept(text: str, source: str, notes: list[Note]) -> str:
-    """Return a caller's text as it is, but for what could not be encoded or could be taken for the boundary."""
+    """Return a caller's text unchanged, except for lone surrogates and look-alikes of the boundary."""
     return escape_boundary(scrub(text, source, notes), source, notes)
 
 
@@ -197,13 +197,13 @@ def _base_parts(static_base: str, base_parts: tuple[Part, ...], notes: list[Note
 
 
 def _joined(sections: tuple[Part, ...]) -> list[Part]:
-    """Return sections with the one newline that stands between them."""
+    """Return sections with one newline between them."""
     first, *rest = sections
     return [first, *(Part(part.name, "\n" + part.text, part.pace, part.origin) for part in rest)]
 
 
 def _each(given: Iterable[_T], attribute: str, what: str, takes: str) -> list[_T]:
-    """Return what was given as a list, each with an attribute that all have who can be meant."""
+    """Return the given values as a list. Raise if one lacks an attribute that every right value has."""
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         raise _wrong(what, takes, given)
     each = list(given)

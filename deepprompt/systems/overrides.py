@@ -1,6 +1,6 @@
-"""Overrides: somebody's own wording for some parts, each written against a bundled text that may have moved since.
+"""Overrides: your own wording for some parts, each written against a bundled text that may have changed since.
 
-A folder of overrides is laid out like the catalogue. Beside its parts, `overrides.table` has one line a part:
+A folder of overrides is laid out like the catalogue. Next to its parts, `overrides.table` has one line per part:
 its name and the SHA-256 of the bundled text that it was written against.
 """
 
@@ -25,7 +25,7 @@ class Overrides:
         self.own = own
 
     def find(self, family: str, version: str, part: str, notes: list[Note]) -> tuple[str, str] | None:
-        """Return the overriding text and its origin. A note says when the bundled text is not the one it replaced."""
+        """Return the overriding text and its origin. A note says if the bundled text has changed since."""
         own_version = self.version_of(family, version, part)
         if own_version is None:
             return None
@@ -37,11 +37,11 @@ class Overrides:
             see = f"deepprompt diff {family}/{part} --parts {self.own.label}"
             detail = f"an override of a text that has changed since; see '{see}'"
             notes.append(Note("kept", origin, detail))
-        # Somebody's own files may have been checked out on Windows: the prefix must be the same.
+        # A user's files may be checked out on Windows; the prefix must be the same.
         return unify_line_ends(self.own.text(family, own_version, part).removeprefix("\ufeff")), origin
 
     def refuse_unknown(self, family: str, version: str) -> None:
-        """Refuse an override of a part that is not there: it would change nothing, and nobody would know."""
+        """Raise if a part is overridden that does not exist: the override would silently change nothing."""
         known = self.catalog.names(family, version)
         own_versions = self.own.versions(family) if family in self.own.families() else []
         faults = [
@@ -55,7 +55,7 @@ class Overrides:
             raise UnknownPartError("; ".join(faults))
 
     def version_of(self, family: str, version: str, part: str) -> str | None:
-        """Return the newest version up to the wanted one that overrides a part."""
+        """Return the newest version that overrides a part, up to the wanted version."""
         if family not in self.own.families():
             return None
         having = [own for own in self.own.versions(family) if self.own.has(family, own, part + SUFFIX)]

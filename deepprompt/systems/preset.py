@@ -1,8 +1,8 @@
 """The preset catalogue: a whole coding agent's prompt from versioned parts, chosen by a table.
 
-What is in the prompt, in which order and under which condition stands in the version's preset table; here are
-the facts that conditions ask about, the values that variables take, and the join. `custom` text replaces all of
-it, `append` adds to it.
+The preset table of a version says which parts are in the prompt, in which order and under which condition. This module
+has the facts for the conditions, the values of the variables, and the join. `custom` text replaces the whole prompt,
+`append` adds to it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ ORDERS: dict[Order, str] = {"algorithm": "preset.table", "catalog": "catalog.tab
 
 @dataclass(frozen=True, slots=True)
 class SystemPromptConfig:
-    """Which prompt: `custom` text and nothing else, or a `preset` ("" means claude_code) with text to `append`."""
+    """The choice of a prompt: only a `custom` text, or a `preset` ("" means claude_code) with text to `append`."""
 
     custom: str = ""
     preset: str = ""
     append: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no text."""
+        """Raise if a field is not text."""
         expect_texts(self, "custom", "preset", "append")
 
 
@@ -62,20 +62,20 @@ class PromptVars:
     build_time: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no text."""
+        """Raise if a field is not text."""
         expect_texts(self, *[own.name for own in fields(self)])
 
 
 @dataclass(frozen=True, slots=True)
 class McpServer:
-    """A connected MCP server: its name, what it says of itself, and the names of its tools."""
+    """A connected MCP server: its name, its instructions, and the names of its tools."""
 
     name: str
     instructions: str = ""
     tools: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Take any iterable of names, but no text, whose letters would be tools."""
+        """Accept any iterable of names, but not a text, whose letters would be tools."""
         expect_texts(self, "name", "instructions")
         object.__setattr__(self, "tools", expect_each(self.tools, str, "McpServer: tools", "names"))
 
@@ -88,13 +88,13 @@ class SlashCommand:
     description: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no text."""
+        """Raise if a field is not text."""
         expect_texts(self, "name", "description")
 
 
 @dataclass(frozen=True, slots=True)
 class PromptAssemblyConfig:
-    """Everything that decides what a preset's prompt says."""
+    """Everything that a preset's prompt depends on."""
 
     system_prompt: SystemPromptConfig = field(default_factory=SystemPromptConfig)
     cwd: str | PathLike[str] = ""
@@ -111,7 +111,7 @@ class PromptAssemblyConfig:
     vars: PromptVars = field(default_factory=PromptVars)
 
     def __post_init__(self) -> None:
-        """Take any iterables, once: a configuration is used for more than one prompt. Refuse other kinds."""
+        """Turn iterables into tuples, since a configuration is used for several prompts. Raise for other types."""
         for name, kind, takes in _TAKES:
             expect(getattr(self, name), kind, f"PromptAssemblyConfig: {name}", takes)
         object.__setattr__(self, "cwd", path_text(self.cwd, "PromptAssemblyConfig: cwd"))
@@ -122,7 +122,7 @@ class PromptAssemblyConfig:
             object.__setattr__(self, name, each)
 
 
-# What each argument of a configuration takes, as a message says it.
+# What each argument of a configuration takes, for messages.
 _TAKES = (
     ("system_prompt", SystemPromptConfig, "a SystemPromptConfig, such as SystemPromptConfig(preset='claude_code')"),
     ("os", str, "text"),
@@ -192,7 +192,7 @@ def compose_system_prompt(
 
 
 def resolve_preset(name: str) -> str:
-    """Return what to ask the catalogue for: a known preset by name, or `NAME@VERSION`, or `NAME~=VERSION`."""
+    """Return the catalogue's name for a preset, given as `NAME`, `NAME@VERSION` or `NAME~=VERSION`."""
     family = name or "claude_code"
     for preset, ask in PRESETS.items():
         if family == preset:
@@ -209,7 +209,7 @@ def choices(config: PromptAssemblyConfig, order: Order = "algorithm") -> list[Ch
 
 
 def environment_part(config: PromptAssemblyConfig, notes: list[Note]) -> Part:
-    """Return the part on the environment, as a subagent gets it too."""
+    """Return the part about the environment, which subagents get too."""
     config = PromptAssemblyConfig(cwd=config.cwd, os=config.os, shell=config.shell)
     assembly = _Assembly(config, PRESETS["claude_code"], "algorithm", None)
     (row,) = [row for row in assembly.rows if row.part == "environment"]
@@ -219,7 +219,7 @@ def environment_part(config: PromptAssemblyConfig, notes: list[Note]) -> Part:
 
 
 class _Assembly:
-    """One prompt in the making: the table, the facts that conditions ask about, the values of variables."""
+    """The assembly of one prompt: its table, the facts for conditions, the values of variables."""
 
     def __init__(self, config: PromptAssemblyConfig, ask: str, order: Order, overrides: Catalog | None) -> None:
         if order not in ORDERS:
@@ -259,7 +259,7 @@ class _Assembly:
         }
 
     def holds(self, row: Row) -> bool:
-        """Whether a row's condition holds: a fact or the name of a tool, `!` before it for the contrary."""
+        """Whether a row's condition holds: a fact or the name of a tool, negated by `!`."""
         condition = row.condition.removeprefix("!")
         tool = condition.removeprefix("tool:")
         fact = tool in self.toolset if tool != condition else self.facts[condition]
@@ -298,7 +298,7 @@ class _Assembly:
         return Prompt(tuple(parts), tools, (*self.notes, *self.toolset.notes), fixed_order=True)
 
     def behind_boundary(self, parts: list[Part]) -> list[Part]:
-        """Return the parts in the order of their pace, and those of a session or faster behind the boundary."""
+        """Return the parts in the order of their pace, with pace SESSION and faster after the boundary."""
         kept = [
             Part(part.name, escape_boundary(part.text, part.name, self.notes), part.pace, part.origin)
             for part in sorted(parts, key=lambda part: part.pace)
@@ -338,7 +338,7 @@ def _deepseek(config: PromptAssemblyConfig) -> Prompt:
 
 
 def _render_servers(servers: Iterable[McpServer], notes: list[Note]) -> str:
-    """Return one block a server, sorted by name."""
+    """Return one block per server, sorted by name."""
     blocks = []
     for server in sorted(servers, key=lambda server: (server.name, server.instructions, sorted(server.tools))):
         lines = [f"## {_one_line(server.name, 'mcp', notes)}"]
@@ -355,7 +355,7 @@ def _render_servers(servers: Iterable[McpServer], notes: list[Note]) -> str:
 
 
 def _render_commands(commands: Iterable[SlashCommand], notes: list[Note]) -> str:
-    """Return one line a command, sorted by name."""
+    """Return one line per command, sorted by name."""
     lines = []
     for command in sorted(commands, key=lambda command: (command.name.removeprefix("/"), command.description)):
         name = _one_line(command.name.removeprefix("/"), "slash command", notes)
@@ -365,12 +365,12 @@ def _render_commands(commands: Iterable[SlashCommand], notes: list[Note]) -> str
 
 
 def _one_line(text: str, source: str, notes: list[Note]) -> str:
-    """Return what a third party calls something, on one line and disarmed."""
+    """Return a third party's name on one line, neutralised."""
     return neutralise(one_line(text, source, notes), source, notes)
 
 
 def hold_to_budget(prompt: Prompt, budget: int | None) -> None:
-    """Fail if a prompt has more tokens than the budget, if there is one."""
+    """Raise if a prompt has more tokens than its budget. None means no budget."""
     if budget is None:
         return
     tokens = estimate_tokens(prompt.text)

@@ -1,7 +1,7 @@
-"""Tagged sections: an agent's world model for one run, in a fixed order from who it is to what it is doing.
+"""Tagged sections: the context of an agent for one run, in a fixed order from its identity to its task.
 
-The builder formats and fetches nothing: clock, memories and task are arguments. Every section stands in a tag of
-ours, and nothing but the builder can open or close one: in content, the `<` of such a tag is written `&lt;`.
+The builder only formats, and fetches nothing: clock, memories and task are arguments. Every section has a tag that only
+the builder can open or close: in content, the `<` of such a tag is written `&lt;`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TAGS = (
 _FAMILY, _VERSION = "tagged", "1.0.0"
 _Path = str | os.PathLike[str]
 
-# The ampersand first, or it would be written again.
+# The ampersand first, or it would be escaped twice.
 _ENTITIES = (
     ("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;"), ("\uff1c", "&#xFF1C;"), ("\ufe64", "&#xFE64;"),
 )  # fmt: skip
@@ -46,13 +46,13 @@ class Responsibility:
     content: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no text."""
+        """Raise if a field is not text."""
         expect_texts(self, "title", "content")
 
 
 @dataclass(frozen=True, slots=True)
 class AgentConfig:
-    """Who an agent is. `role` is how agents were described before `identity`; it counts only without one."""
+    """The description of an agent. `role` is an older form of `identity`, used only if that is empty."""
 
     identity: str = ""
     instructions: str = ""
@@ -61,7 +61,7 @@ class AgentConfig:
     storage: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no text, and duties that are not told by title and content."""
+        """Raise if a field is not text, or a duty not a `Responsibility`."""
         expect_texts(self, "identity", "instructions", "role")
         takes = "Responsibilities, such as Responsibility('Stock', 'Count it on Mondays.')"
         duties = expect_each(self.responsibilities, Responsibility, "AgentConfig: responsibilities", takes)
@@ -70,20 +70,20 @@ class AgentConfig:
 
 @dataclass(frozen=True, slots=True)
 class TaskStep:
-    """One step of a task, perhaps bound to a task of its own."""
+    """One step of a task, which may refer to a task of its own."""
 
     title: str
     done: bool = False
     task_id: str | int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no text."""
+        """Raise if a field is not text."""
         expect_texts(self, "title")
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The task that a run is bound to."""
+    """The task of a run."""
 
     id: str | int
     title: str
@@ -92,7 +92,7 @@ class Task:
     steps: Sequence[TaskStep] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what is no text, and steps that are not told by title."""
+        """Raise if a field is not text, or a step not a `TaskStep`."""
         expect_texts(self, "title", "description", "status")
         steps = expect_each(self.steps, TaskStep, "Task: steps", "TaskSteps, such as TaskStep('Count the crates')")
         object.__setattr__(self, "steps", steps)
@@ -128,7 +128,7 @@ def compose_tagged_prompt(
     silent: bool = False,
     memories: Iterable[str] | None = (),
 ) -> Prompt:
-    """Return the system prompt for one run of an agent as parts, one a section."""
+    """Return the system prompt for one run of an agent as parts, one per section."""
     for name, value, kind, takes in (
         ("agent", agent, AgentConfig, "an AgentConfig, such as AgentConfig('You keep the stock.')"),
         ("channel", channel, str, "text, '' for none"),
@@ -166,7 +166,7 @@ class _Page:
         self.notes: list[Note] = []
 
     def add(self, tag: str, content: str, pace: Pace, origin: str = "") -> None:
-        """Add a section, unless there is nothing to say in it."""
+        """Add a section, unless it would be empty."""
         if not is_blank(content):
             lead = "\n\n" if self.parts else ""
             origin = origin or f"argument:{tag.lower()}"
@@ -181,7 +181,7 @@ class _Page:
                 self.add(tag, text, row.pace, catalog.origin(_FAMILY, _VERSION, row.part))
 
     def content(self, text: str, source: str) -> str:
-        """Return a caller's text as it is, but for what could not be encoded or could be taken for a tag of ours."""
+        """Return a caller's text unchanged, except for lone surrogates and look-alikes of our tags."""
         return escape_tags(scrub(text, source, self.notes), TAGS, source, self.notes)
 
     def line(self, text: str, source: str) -> str:
@@ -190,7 +190,7 @@ class _Page:
 
 
 def _names_of(channel: str) -> list[str]:
-    """Return what a channel is called: `telegram-work` is `telegram` too."""
+    """Return the names of a channel: `telegram-work` is also `telegram`."""
     return [channel, channel.partition("-")[0]]
 
 
@@ -236,7 +236,7 @@ def _zone(now: datetime) -> str:
 
 
 def _task(task: Task, page: _Page) -> str:
-    # Further lines are indented, whatever breaks them, so that none can be taken for a field.
+    # Indent further lines, whatever character breaks them, so that none looks like a field.
     lines = unify_line_ends(task.description).split("\n")
     description = page.content("\n  ".join(one_line(line, "task", page.notes) for line in lines), "task")
     current = next((index for index, step in enumerate(task.steps) if not step.done), None)

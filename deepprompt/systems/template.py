@@ -1,7 +1,7 @@
 """Template includes: a template, the files that its directives name, one pass, and a hash that can be replayed.
 
 A directive stands alone on its line: `$$NAME`, resolved from the includes that the caller gives, or
-`$$include PATH`. What an include brings in is never looked at again. Everything else is verbatim.
+`$$include PATH`. Included text is never expanded again. Everything else is verbatim.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from deepprompt.text.hygiene import unify_line_ends
 FILE_LIMIT = 1 << 26
 
 _MISSING = "is not there"
-# What an argument takes, as a message says it.
+# What an argument takes, for messages.
 _TASK_REF = "the name of a template, without .txt"
 _INCLUDES = "a mapping of names to paths, such as {'RULES': 'parts/rules.txt'}"
 _MOST_NAMES = 20
 
 _NAME = re.compile("[A-Z][A-Z0-9_]*")
 _BLANKS = " \t"
-# Strings, or runs of the blanks between tokens: what a string holds is never touched.
+# Strings, or runs of blanks between tokens: the contents of a string never change.
 _JSON_BLANKS = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|[ \t\n\r]+', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Which characters of an assembled prompt came from which file: `start` to `end` of its content."""
+    """The characters of an assembled prompt that came from one file: `start` to `end` of its content."""
 
     name: str
     path: str
@@ -55,7 +55,7 @@ class Span:
 
 @dataclass(frozen=True)
 class AssembledPrompt:
-    """An assembled prompt, what it was made of, and when."""
+    """An assembled prompt, the files that it was made of, and the time."""
 
     content: str
     content_hash: str
@@ -70,7 +70,7 @@ class AssembledPrompt:
 
     @cached_property
     def prompt(self) -> Prompt:
-        """The same as a `Prompt`: a part for each stretch of text out of one file."""
+        """The prompt as a `Prompt`, with a part for each piece of text from one file."""
         return Prompt(
             tuple(
                 Part(span.name, self.content[span.start : span.end], Pace.RELEASE, f"file:{span.path}")
@@ -80,7 +80,7 @@ class AssembledPrompt:
 
 
 class PromptAssembler:
-    """Assembles prompts out of the templates and includes below one root. Each file is read once."""
+    """Assembles prompts from the templates and includes below one root. Each file is read once."""
 
     def __init__(
         self, root: str | os.PathLike[str], template_root: str | os.PathLike[str] = ".", minify_json: bool = False
@@ -98,7 +98,7 @@ class PromptAssembler:
         *,
         now: datetime | None = None,
     ) -> AssembledPrompt:
-        """Return the prompt of a template and its includes, or raise with all that is wrong with them."""
+        """Return the prompt of a template and its includes. Raise one error with everything that is wrong."""
         task_ref = _relative(path_text(task_ref, "PromptAssembler.assemble: task_ref", _TASK_REF), task_ref)
         includes = {} if includes is None else includes
         expect(includes, Mapping, "PromptAssembler.assemble: includes", _INCLUDES)
@@ -148,7 +148,7 @@ class PromptAssembler:
     def assemble_node(
         self, node: Mapping[str, object], correlation_id: str | None = None, *, now: datetime | None = None
     ) -> AssembledPrompt:
-        """Return the prompt of a workflow's node, a mapping with `task_ref` and, if it has any, `includes`."""
+        """Return the prompt of a workflow's node: a mapping with `task_ref` and optional `includes`."""
         task_ref, includes = node.get("task_ref"), node.get("includes")
         if includes is None:
             includes = {}
@@ -192,14 +192,14 @@ class PromptAssembler:
         return self._file(path, lambda error, reason: error(f"template {reason}{self._hint(path, reason)}", path, 0))
 
     def _hint(self, path: str, reason: str) -> str:
-        """Say what a template that is not there should have been called, where that can be told."""
+        """Return a hint about the right name of a missing template, "" if there is none."""
         named = path.removesuffix(".txt")
         if reason == _MISSING and named.endswith(".txt") and isinstance(self._read(named), _File):
             return f": {named} is there, and a template is named without .txt"
         return ""
 
     def _include(self, path: str, template: str, line: int) -> _File:
-        """Return an included file, or raise what is wrong with it, said of the line that names it."""
+        """Return an included file. Raise what is wrong with it, located at the line that names it."""
         _refuse_path(path, template, line)
         file = self._file(path, lambda error, reason: error(f"{path} {reason}", template, line))
         if file.nested:
@@ -237,7 +237,7 @@ class PromptAssembler:
 
 
 class _File:
-    """A file as it is used: its text, the hash of that, and the directives that an include may not have."""
+    """A file that was read: its text, its hash, and the directives that an include may not have."""
 
     def __init__(self, path: str, text: str, digest: str) -> None:
         self.path = path
@@ -246,7 +246,7 @@ class _File:
         self._shown: dict[bool, str] = {}
 
     def shown(self, path: str, minify: bool) -> str:
-        """Return the text that goes into a prompt: without its last newlines, JSON without blanks if asked for."""
+        """Return the text for a prompt: without trailing newlines, and JSON minified if wanted."""
         if minify not in self._shown:
             text = self.text.rstrip("\n")
             self._shown[minify] = minified(text) if minify and path.endswith(".json") else text
@@ -254,7 +254,7 @@ class _File:
 
     @cached_property
     def nested(self) -> NestedTokenError | None:
-        """What is wrong with the file as an include: every line that is a directive."""
+        """The error about directives in an included file, None if there are none."""
         found = []
         if "$$" in self.text:
             for number, line in enumerate(self.text.split("\n"), 1):
@@ -265,11 +265,11 @@ class _File:
 
 
 def minified(text: str) -> str:
-    """Return JSON without the blanks between its tokens, and nothing else changed; text that is not JSON as it is."""
+    """Return JSON without blanks between its tokens. Everything else, and text that is not JSON, stays unchanged."""
     import json
 
     try:
-        # A number is kept as it is spelt, so it may have more digits than Python would count.
+        # Numbers keep their spelling, so they may have more digits than Python can convert.
         json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         return text
@@ -277,7 +277,7 @@ def minified(text: str) -> str:
 
 
 def is_token(name: str) -> bool:
-    """Whether a name can be that of a `$$NAME`."""
+    """Whether a name can be used as `$$NAME`."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -294,7 +294,7 @@ def _relative(text: str, path: str | os.PathLike[str]) -> str:
 
 
 def _names(includes: Mapping[str, str | os.PathLike[str]]) -> str:
-    """Return the names that are given, as a message shows them."""
+    """Return the given names, for a message."""
     names = sorted(includes)
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return (", ".join(names[:_MOST_NAMES]) or "none") + more
@@ -303,7 +303,7 @@ def _names(includes: Mapping[str, str | os.PathLike[str]]) -> str:
 def _resolve(
     directive: str, includes: Mapping[str, str | os.PathLike[str]], given: str, template: str, line: int
 ) -> tuple[str, str]:
-    """Return the name and the path of what a directive asks for."""
+    """Return the name and the path of the file that a directive includes."""
     name = directive[2:]
     if path := _included(directive):
         return path, path

@@ -1,9 +1,9 @@
-"""Tiered message arrays: what an agent knows of a repository, most stable first, with a breakpoint after each tier.
+"""Tiered message arrays: an agent's context about a repository, most stable first, with a breakpoint after each tier.
 
-L0 is the system message; L1 to L3 are pairs of a user message and its acknowledgement, each followed by the part of
-the conversation that has settled in that tier; then what changes every turn. A breakpoint is the mark
-`cache_control` on the last block of a tier. The caller's messages are copied, never changed, and marks that they
-already carry are left out: where a tier ends is decided here.
+L0 is the system message. L1 to L3 are pairs of a user message and its acknowledgement, each followed by the part of the
+conversation that belongs to the tier. The content that changes every turn comes last. A breakpoint is the mark
+`cache_control` on the last block of a tier. The caller's messages are copied, never changed, and their own marks are
+dropped: this module decides where a tier ends.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ OK = "Ok."
 OK_URLS = "Ok, I've reviewed the URL content."
 
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
-# Where a message or block holds what may carry a mark; anything else, such as a tool's arguments, is data.
+# The keys of a message or block whose values may carry a mark. Anything else, such as a tool's arguments, is data.
 _HOLDERS = ("content", "source", "tool_calls")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _FAMILY, _VERSION = "tiers", "1.0.0"
-# What an argument takes, as a message says it.
+# What an argument takes, for messages.
 _CONTEXT = "a TieredContext, such as TieredContext('You are ...', user_prompt=text)"
 _TIERS = "{'L0': Tier(files={'a.py': text})}"
 
@@ -53,21 +53,21 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """What has one stability: symbol blocks and files by path, and the messages that have settled there."""
+    """Content of one stability: symbol blocks and files by path, and the messages of that age."""
 
     symbols: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     history: Sequence[Mapping[str, object]] = ()
 
     def __post_init__(self) -> None:
-        """Refuse names without their texts."""
+        """Raise if symbols or files are not mappings."""
         expect(self.symbols, Mapping, "Tier: symbols", "a mapping of names to texts", MessageError)
         expect(self.files, Mapping, "Tier: files", "a mapping of paths to texts", MessageError)
 
 
 @dataclass(frozen=True, slots=True)
 class UrlContent:
-    """One page that was fetched."""
+    """A page that was fetched from a URL."""
 
     url: str
     title: str = ""
@@ -90,7 +90,7 @@ class TieredContext:
     images: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what stands in the place of our values."""
+        """Raise if a field has the wrong type."""
         where = "TieredContext:"
         expect(self.tiers, Mapping, f"{where} tiers", f"a mapping of names to tiers, such as {_TIERS}", MessageError)
         for name, tier in self.tiers.items():
@@ -101,21 +101,21 @@ class TieredContext:
 
 
 def tiered_system_prompt(extra: str = "") -> str:
-    """Return the bundled main prompt of a tiered context, then the project's own instructions if it has any."""
+    """Return the bundled main prompt of a tiered context, followed by the project's own instructions, if any."""
     main = bundled().text(_FAMILY, _VERSION, "system").removesuffix("\n")
     extra = _scrubbed(extra, "extra", [])
     return f"{main}\n\n{extra}" if extra else main
 
 
 def assemble_messages(context: TieredContext) -> list[Message]:
-    """Return the whole message array, the system message first, with one breakpoint a tier."""
+    """Return the whole message array, system message first, with one breakpoint per tier."""
     expect(context, TieredContext, "assemble_messages: context", _CONTEXT, MessageError)
     notes: list[Note] = []
     return _mark_first(_system_parts(context, notes), _conversation(context, notes))
 
 
 def compose_messages(context: TieredContext) -> Prompt:
-    """Return the same as a `Prompt`: the system message as its parts, the others as its messages."""
+    """Return the array as a `Prompt`: the system message as parts, the others as messages."""
     expect(context, TieredContext, "compose_messages: context", _CONTEXT, MessageError)
     notes: list[Note] = []
     parts = _system_parts(context, notes)
@@ -153,7 +153,7 @@ def _conversation(context: TieredContext, notes: list[Note]) -> tuple[list[Messa
 
 
 def _system_parts(context: TieredContext, notes: list[Note]) -> list[Part]:
-    """Return the parts of the L0 message, each with the empty line that stands before it."""
+    """Return the parts of the L0 message, each with the empty line before it."""
     tier = context.tiers.get("L0", Tier())
     texts = [("system_prompt", _scrubbed(context.system_prompt, "system_prompt", notes), Pace.RELEASE)]
     entries = [text for text in (_scrubbed(context.legend, "legend", notes), *_symbols(tier, notes)) if text]
@@ -167,7 +167,7 @@ def _system_parts(context: TieredContext, notes: list[Note]) -> list[Part]:
 
 
 def _tier(name: str, tier: Tier, notes: list[Note]) -> list[Message]:
-    """Return one of L1 to L3: what it shows, its part of the conversation, and a breakpoint on the last of it."""
+    """Return the messages of L1, L2 or L3: its content, its part of the conversation, and a breakpoint at the end."""
     sections = []
     if symbols := _symbols(tier, notes):
         sections.append(STRUCTURE_CONTINUED + "\n".join(symbols))
@@ -202,7 +202,7 @@ def _files(files: Mapping[str, str], notes: list[Note]) -> str:
 
 
 def _by_key(texts: Mapping[str, str], kind: str) -> list[tuple[str, str]]:
-    """Return keys, which are text, and what they stand for, in the order of the keys."""
+    """Return the items of a mapping with text keys, sorted by key."""
     for key in texts:
         _scrubbed(key, kind, [])
     return sorted(texts.items())
@@ -236,7 +236,7 @@ def _url(page: UrlContent, notes: list[Note]) -> str:
 
 
 def _line(text: str, kind: str, notes: list[Note]) -> str:
-    """Return a text that stands on a line of its own."""
+    """Return a text that must be one line, such as a path. Raise if it is empty or has a line break."""
     text = _scrubbed(text, kind, notes)
     if not text or "\n" in text or "\r" in text:
         problem = "has a line break" if text else "is empty"
@@ -262,7 +262,7 @@ def _current(context: TieredContext, notes: list[Note]) -> Message:
 
 
 def mark_last(messages: list[Message]) -> None:
-    """Put a breakpoint on the last text of some messages that may carry it; on none if there is none."""
+    """Put a breakpoint on the last text that may carry one, if there is any."""
     for message in reversed(messages):
         content = message.get("content")
         if isinstance(content, str):
@@ -277,7 +277,7 @@ def mark_last(messages: list[Message]) -> None:
 
 
 def _copies(messages: Iterable[Mapping[str, object]], where: str, notes: list[Note]) -> list[Message]:
-    """Return messages that may be changed, without the marks that they carry."""
+    """Return copies of messages, without their marks."""
     copies: list[Message] = []
     for index, message in enumerate(messages):
         place = f"{where}[{index}]"
@@ -294,7 +294,7 @@ def _copies(messages: Iterable[Mapping[str, object]], where: str, notes: list[No
 
 
 def _check_content(content: object, place: str) -> None:
-    """Refuse content in which no place for a mark can be found. Beside tool calls there may be none."""
+    """Raise if content is not text or a list of blocks. Next to tool calls it may be None."""
     if not isinstance(content, str | list | None):
         raise MessageError(f"{place}: content is text or a list of blocks, not {type(content).__name__}")
     for index, block in enumerate(content if isinstance(content, list) else ()):
@@ -306,7 +306,7 @@ def _check_content(content: object, place: str) -> None:
 
 
 def _copy(value: object, place: str, notes: list[Note], marks: Sequence[str] = ()) -> Any:
-    """Return a value of JSON of which no container is the caller's, without these marks where a provider reads them."""
+    """Return a deep copy of a JSON value, without these marks where a provider would read them."""
     if isinstance(value, str):
         return scrub(value, place, notes)
     if value is None or isinstance(value, int | float):

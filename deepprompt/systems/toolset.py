@@ -1,4 +1,4 @@
-"""The tools of the preset catalogue: one tool by several names, and its definition for a provider's `tools` array."""
+"""The tools of the preset catalogue: their names, and their definitions for a provider's `tools` array."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _FAMILY, _VERSION = "claude_code", "2.1.37"
 
 @cache
 def known_tools() -> dict[str, str]:
-    """Return every known name of a tool, with the one that its files are called by."""
+    """Return every known name of a tool, mapped to the name of its files."""
     lines = bundled().lines(_FAMILY, _VERSION, "tools.table")
     return {name: columns[0] for _, columns in lines for name in columns}
 
 
 class Toolset:
-    """The tools that are enabled. A runtime's own are welcome; they have no bundled text."""
+    """The enabled tools. A runtime may add its own, which have no bundled text."""
 
     def __init__(self, enabled: Iterable[str], overrides: Overrides | None = None) -> None:
         self._overrides = overrides
@@ -34,7 +34,7 @@ class Toolset:
         for name in names:
             tool = known_tools().get(name)
             if tool is not None:
-                # Two names of one tool are one tool, by the name that its files have.
+                # Two names of one tool count once, under the name of its files.
                 self._names[tool] = tool if tool in self._names else name
             elif not name.startswith("mcp__"):
                 self._note_near_miss(name)

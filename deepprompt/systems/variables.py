@@ -1,4 +1,4 @@
-"""Variables in prompt parts: `${NAME}` is replaced once, by position; what a value brings in is never expanded.
+"""Variables in prompt parts: `${NAME}` is replaced once, by position. Values are never expanded.
 
 A variable alone on its line is a block and keeps the lines of its value. Anywhere else it is part of a sentence
 or of a one-line field, and its value is put on one line.

@@ -56,8 +56,8 @@ TAG_FLAGS = tuple(
     for region in ("gbeng", "gbsct", "gbwls")
 )
 
-# The alphabets that NFKC takes for the Latin one, by their first letters: full width, circled, squared, outlined,
-# mathematical; and the other forms of single letters, and of the signs that tags, tokens and the boundary have.
+# The alphabets that NFKC maps to Latin, by their first letters: full width, circled, squared, outlined, mathematical.
+# Then the other forms of single letters, and of the signs in tags, tokens and the boundary.
 ALPHABETS = (0xFF21, 0xFF41, 0x24B6, 0x24D0, 0x1F130, 0x1CCD6, *range(0x1D400, 0x1D6A4, 26))
 LETTER_FORMS = {
     "<": "\uff1c\ufe64",
@@ -94,13 +94,13 @@ LETTER_FORMS = {
     "z": "\u1dbb\u2124\u2128",
 }
 
-# White space as Go's unicode.IsSpace has it. Python's str.strip() also takes U+001C to U+001F.
+# White space as defined by Go's unicode.IsSpace. Python's str.strip() also removes U+001C to U+001F.
 BLANK = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
 
-# Those of them that are ASCII. Nearly all text has no others, and a pattern of these alone is compiled in a tenth of
-# the time: a process that builds one prompt would spend most of its life on the whole ones.
+# The ASCII ones among them. Most text has no others, and a pattern of these compiles ten times as fast: a process
+# that builds one prompt would spend most of its time on compiling the full patterns.
 ASCII_HIDDEN = "\x00-\x08\x0b-\x1f\x7f"
 ASCII_BLANK = "\t\n\v\f\r "

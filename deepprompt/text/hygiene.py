@@ -1,9 +1,8 @@
-"""Text from outside: decode it once, make the invisible visible, keep it from forging structure, cut it.
+"""Text from outside: decode it, show hidden characters, keep it from forging structure, truncate it.
 
-Every function is deterministic, takes time in proportion to its input, and adds to `notes` what it changed;
-each but `cut` and `shorten` is idempotent. Nothing here reads a file: that is `sources.files`. What means the same to
-a model in any prompt is handled where text is loaded (`decode`, `neutralise`, `shorten`), what would forge a prompt's
-own structure where it is joined (`scrub`, `escape_boundary`, `escape_tags`, `one_line`).
+Every function is deterministic, takes time in proportion to its input, and adds its changes to `notes`; all but `cut`
+and `shorten` are idempotent. Loaders use `decode`, `neutralise` and `shorten`, which suit any prompt. Systems use
+`scrub`, `escape_boundary`, `escape_tags` and `one_line` where they join text, to protect the structure of their prompt.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def to_text(data: bytes, source: str, notes: list[Note], *, complete: bool = Tru
 
 
 def from_system(text: str, source: str, notes: list[Note]) -> str:
-    """Return text that the operating system gave, an argument or a name, as UTF-8 whatever the locale is."""
+    """Return text from the operating system, such as an argument or a file name, as UTF-8 whatever the locale is."""
     try:
         data = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # it came from somewhere else
@@ -94,7 +93,7 @@ def unify_line_ends(text: str) -> str:
 
 
 def neutralise(text: str, source: str, notes: list[Note]) -> str:
-    """Make the hidden visible, and disarm what a model could take for the end of a turn or for another speaker."""
+    """Show hidden characters, and escape what a model could take for the end of a turn or for another speaker."""
     visible = reveal(text, source, notes)
     found: list[Note] = []
     neutral = escape_roles(visible, source, found)
@@ -103,7 +102,7 @@ def neutralise(text: str, source: str, notes: list[Note]) -> str:
 
 
 def _place_before(text: str, visible: str, place: int) -> int:
-    """Return where a place of a revealed text was in the text itself."""
+    """Return the position in the original text of a position in the revealed one."""
     longer = 0
     for match in _hidden(text.isascii()).finditer(text):
         start = match.start() + longer
@@ -128,7 +127,7 @@ def find_hidden(text: str) -> tuple[dict[str, list[int]], list[int]]:
 
 
 def reveal(text: str, source: str, notes: list[Note]) -> str:
-    """Write each hidden, bidirectional or control character as `⟨U+XXXX⟩`, but where it is ordinary spelling."""
+    """Write each hidden, bidirectional or control character as `⟨U+XXXX⟩`, except where ordinary spelling needs it."""
     found, marks = find_hidden(text)
     for character, places in found.items():
         notes.append(Note("neutralised", source, f"hidden U+{ord(character):04X}", places[0], len(places)))
@@ -144,7 +143,7 @@ def reveal(text: str, source: str, notes: list[Note]) -> str:
 
 
 def drop_hidden(text: str) -> str:
-    """Leave out hidden characters: for comparing names, never for text that is shown."""
+    """Remove hidden characters, for comparing names. Never use it for text that is shown."""
     return _hidden(text.isascii()).sub("", text)
 
 
@@ -164,7 +163,7 @@ def split_hidden(text: str) -> list[str | int]:
 
 
 def _is_ordinary(character: str, text: str, start: int) -> bool:
-    """Whether a hidden character stands where the spelling of a language or an emoji puts it."""
+    """Whether the spelling of a language or an emoji needs this hidden character at this position."""
     if len(character) > 1:  # a registered flag
         return True
     before = text[start - 1 : start]
@@ -231,7 +230,7 @@ def escape_roles(text: str, source: str, notes: list[Note]) -> str:
 
 
 def _escape(text: str, pattern: re.Pattern[str], write: Callable[[str], str], note: Note, notes: list[Note]) -> str:
-    """Write the first character of each match in another way. Matches are found in the plain forms of the letters."""
+    """Replace the first character of each match. Letters match in all their forms, such as full width."""
     plain = text if text.isascii() else text.translate(_plain_forms())
     places = [match.start() for match in pattern.finditer(plain)]
     if not places:
@@ -245,7 +244,7 @@ def _escape(text: str, pattern: re.Pattern[str], write: Callable[[str], str], no
 
 @cache
 def _plain_forms() -> dict[int, str]:
-    """Return what stands for each other form of a letter, or of a sign that patterns have: one character for one."""
+    """Return a translation of every other form of a letter or sign to its plain form, one character for one."""
     forms = {ord(form): letter for letter, others in LETTER_FORMS.items() for form in others}
     for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz"):
         forms |= {first + place: letter for first in ALPHABETS}
@@ -253,7 +252,7 @@ def _plain_forms() -> dict[int, str]:
 
 
 def _unseen(is_ascii: bool) -> tuple[str, str]:
-    """Return the hidden characters and the blanks that a text can have at all."""
+    """Return the hidden characters and the blanks that a text can contain."""
     return (ASCII_HIDDEN, ASCII_BLANK) if is_ascii else (HIDDEN, BLANK)
 
 
@@ -277,7 +276,7 @@ def _tag_pattern(names: tuple[str, ...], is_ascii: bool) -> re.Pattern[str]:
     return re.compile(rf"<(?=(?>(?:{gap}/){{0,3}}){gap}(?:{spelled}))", re.IGNORECASE)
 
 
-# Who speaks in a chat; how the templates of models that are not written with bars mark it; the tag of our reminders.
+# Speakers of a chat, the special tokens of models that do not write them with bars, and the tag of our reminders.
 _ROLES = ("system", "developer", "assistant", "user", "tool", "function", "human")
 _TOKENS = ("im_start", "im_end", "endoftext", "start_of_turn", "end_of_turn", "eot_id", "system-reminder")
 
@@ -304,7 +303,7 @@ _BRACKETS = {"<": "&lt;", "\uff1c": "&#xFF1C;", "\ufe64": "&#xFE64;"}
 
 
 def one_line(text: str, source: str, notes: list[Note]) -> str:
-    """Write each run of line breaks as one blank."""
+    """Replace each run of line breaks by one blank."""
     if text.isprintable():
         return text
     breaks = _line_breaks()
@@ -317,7 +316,7 @@ def one_line(text: str, source: str, notes: list[Note]) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """At most `limit` UTF-8 bytes of the text, no character split, then the truncation marker if any are gone."""
+    """Return at most `limit` UTF-8 bytes of a text, no character split, and a marker if it was truncated."""
     if len(text) * 4 <= limit:
         return text
     data = text.encode()
@@ -327,7 +326,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Cut a neutralised text so that it stays one: half a flag is hidden text, half of `<username>` may be a tag."""
+    """Truncate a neutralised text, and keep it neutral: half a flag is hidden text, half of `<username>` a tag."""
     short = cut(text, limit)
     while short != text and neutralise(short, "", []) != short:
         limit = len(short.removesuffix(TRUNCATION_MARKER).encode()) - 1
@@ -336,10 +335,10 @@ def shorten(text: str, limit: int) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text has nothing but white space, as Go trims it."""
+    """Whether a text is empty or only white space, as defined by Go."""
     return not text.strip(BLANK)
 
 
 def trim(text: str) -> str:
-    """Drop white space at both ends, as Go trims it."""
+    """Remove white space at both ends, as defined by Go."""
     return text.strip(BLANK)

@@ -1,6 +1,6 @@
-"""Keys in names that are shown: in paths, branches and commit subjects they are redacted before anybody sees them.
+"""Redaction of keys in text that is shown, such as paths, branches and commit subjects.
 
-A note says what kind of key it was and starts its SHA-256, so that its owner can find it; neither the key nor a part
+A note has the kind of the key and the start of its SHA-256, so that its owner can find it. Neither the key nor a part
 of it is kept anywhere. The contents of instruction files are not searched: they are the user's own words.
 """
 
@@ -12,8 +12,8 @@ from functools import cache
 
 from deepprompt.prompt import Note, sha256_hex
 
-# How each kind of key begins, and what follows. Prefixes are the makers' own; a class of characters is never followed
-# by another that shares some, and where more must follow it is bounded, so the time is linear.
+# The start of each kind of key, and what follows it. Prefixes are those of the vendors. To keep the time linear, a
+# class of characters is never followed by another that overlaps it, or else it is bounded.
 _KEYS = (
     ("AWS key", r"(?:AKIA|ASIA)[0-9A-Z]{12,}+"),
     ("GitHub token", r"(?:gh[pousr]_[A-Za-z0-9]{16,}+|github_pat_[A-Za-z0-9_]{16,}+)"),
@@ -31,7 +31,7 @@ _KEYS = (
     ("password in an address", r"(?<=://)[^\s/:@]{0,256}+:[^\s/@]{1,256}+(?=@)"),
 )
 
-# Every key has one of these words in it. Most texts have none, and finding that out takes a tenth of the time.
+# Every key contains one of these words. Most texts contain none, and this check takes a tenth of the time.
 _WORDS = (
     "AKIA", "ASIA", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "k_live_",
     "k_test_", "xox", "ya29.", "hf_", "npm_", "pypi-AgE", "eyJ", "-----BEGIN ", "://",
@@ -61,6 +61,6 @@ def redact(text: str, source: str, notes: list[Note]) -> str:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    # A prefix in the middle of a word is no prefix. The address comes with its own beginning.
+    # A prefix in the middle of a word does not count. The address has its own start.
     kinds = "|".join(f"(?P<k{number}>{pattern})" for number, (_, pattern) in enumerate(_KEYS))
     return re.compile(rf"(?<![A-Za-z0-9])(?:{kinds})")

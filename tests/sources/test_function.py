@@ -261,11 +261,11 @@ def test_no_such_module(target: str, message: str, project: Path) -> None:
 WRITE = "write module:function or path/to/file.py:function"
 TARGETS = {
     "prompts.make": "a colon stands before the function: prompts:make",
-    "rules.md": "a file moves with nothing; write module:function or path/to/file.py:function",
+    "rules.md": "a file never changes by itself; write module:function or path/to/file.py:function",
     "prompts::make": "as pytest writes it; with one colon it is prompts:make",
     "tests/prompts.py::make": "as pytest writes it; with one colon it is tests/prompts.py:make",
-    "prompts:make()": "it is called without arguments, so leave the parentheses away: prompts:make",
-    "prompts:make('x')": "it is called without arguments, so leave the parentheses away: prompts:make",
+    "prompts:make()": "it is called without arguments, so omit the parentheses: prompts:make",
+    "prompts:make('x')": "it is called without arguments, so omit the parentheses: prompts:make",
     "src/prompts:make": "a path needs the file's whole name: src/prompts.py:make",
     "prompts.py": "which function of the file? prompts.py:function",
     "prompts.py:": "which function of the file? prompts.py:function",

@@ -29,7 +29,7 @@ def run_side_by_side(
     most: int,
     give_up: Callable[[], bool] = lambda: False,
 ) -> list[bytes | None]:
-    """Return each command's standard output, its first `most` bytes where there is more.
+    """Return each command's standard output, at most its first `most` bytes.
 
     None stands for a command that could not be started, failed, or was not done by the deadline (a value of
     `time.monotonic()`) or when `give_up` became true. Standard input is empty and standard error is dropped.
@@ -71,7 +71,7 @@ def _start(command: Sequence[str], cwd: str, env: Mapping[str, str]) -> subproce
 def _collect(
     processes: list[subprocess.Popen[bytes]], deadline: float, most: int, give_up: Callable[[], bool]
 ) -> list[bytes | None]:
-    """Read all pipes as output comes. The end of output is never waited for past the deadline."""
+    """Read all pipes as output arrives. Never wait for the end of output past the deadline."""
     outputs = [bytearray() for _ in processes]
     full: set[int] = set()
     with selectors.DefaultSelector() as selector:
@@ -93,7 +93,7 @@ def _collect(
         if index in full:
             results.append(bytes(output[:most]))
         elif _succeeded(processes[index], deadline, give_up):
-            # It ended in time but its pipe was not read to the end, or somebody else still holds it.
+            # It ended in time, but its pipe was not read to the end, or another process still holds it.
             results.append(bytes((output + _at_hand(unread[index], most))[:most] if index in unread else output))
         else:
             results.append(None)
@@ -111,7 +111,7 @@ def _at_hand(descriptor: int, most: int) -> bytes:
 
 
 def _succeeded(process: subprocess.Popen[bytes], deadline: float, give_up: Callable[[], bool]) -> bool:
-    """Wait for the end of a process without reaping it: until then its group is still its own, to be killed."""
+    """Wait for the end of a process without reaping it, so that its group can still be killed."""
     pause = 0.0001
     while (end := os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)) is None:
         if give_up() or time.monotonic() > deadline:
@@ -124,7 +124,7 @@ def _succeeded(process: subprocess.Popen[bytes], deadline: float, give_up: Calla
 def _collect_portably(
     processes: list[subprocess.Popen[bytes]], deadline: float, most: int, give_up: Callable[[], bool]
 ) -> list[bytes | None]:
-    """Do the same where pipes cannot be waited on together: a thread reads each of them.
+    """Do the same on systems that cannot wait for several pipes: a thread reads each of them.
 
     The thread owns its pipe and closes it: closed by another, its number could be given to a new pipe while the
     thread is about to read.
@@ -154,7 +154,7 @@ def _collect_portably(
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all that it started, if it is not reaped yet and its number could be another's."""
+    """Kill a process and everything that it started, unless it is reaped and its number may be reused."""
     if process.returncode is None:
         with suppress(OSError):
             if os.name == "posix":
@@ -164,7 +164,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all that it started, and let go of it."""
+    """Kill a process and everything that it started, and reap it."""
     _kill(process)
     process.wait()
     if process.stdout is not None:
@@ -173,7 +173,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def signals_wait() -> Iterator[Callable[[], bool]]:
-    """While it lasts, SIGINT and SIGTERM wait; what is yielded tells whether one came. Then they have their effect.
+    """Delay SIGINT and SIGTERM. Yield a function that tells whether one arrived; they take effect at the end.
 
     A handler that the host has set stays: it decides what the signal means. So does everything in another
     thread than the main one, where Python offers no choice.
@@ -197,7 +197,7 @@ def signals_wait() -> Iterator[Callable[[], bool]]:
 
 
 def _restore(handlers: list[tuple[signal.Signals, object]]) -> None:
-    """Put handlers back, every one of them even if a signal strikes between two."""
+    """Restore all handlers, even if a signal arrives between two of them."""
     if handlers:
         (number, handler), *rest = handlers
         try:

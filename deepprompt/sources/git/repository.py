@@ -2,8 +2,8 @@
 
 Everything below `.git` is hostile until proven otherwise: its configuration, hooks, attributes and links make
 git run programs or read other repositories. So git never sees it. `private_git_dir` makes a folder of our own
-with our configuration, a copy of the index and the commit that HEAD stands for; of theirs, git reads the
-objects and the work tree, and writes nothing.
+with our configuration, a copy of the index and the commit that HEAD refers to. git reads only the objects and the
+work tree of the repository itself, and writes nothing to it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HASH = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 _REF = re.compile(rb"ref: (refs/[!-\x7e\x80-\xff]{1,4000})\n?")  # no blanks, no control characters, a path
 _LINK = re.compile(rb"link(?=[\0-\x1f])")  # the extension of an index that shares another: its size, then a hash
 
-# The settings that change what is seen but run nothing. A list names the values that one may have.
+# The settings that change the output but run nothing, each with the values that it may have.
 _BOOLEAN = {"true": "true", "yes": "true", "on": "true", "1": "true"} | dict.fromkeys(
     ("false", "no", "off", "0", ""), "false"
 )
@@ -65,21 +65,21 @@ _OUR_CONFIG = """\
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Where a repository's parts are, and what its HEAD stands for."""
+    """The folders of a repository, and what its HEAD refers to."""
 
     top: str
     """The work tree."""
     git_dir: str
     common_dir: str
-    """Where objects, refs and configuration are; another than `git_dir` in a linked work tree."""
+    """The folder of objects, refs and configuration. It differs from `git_dir` in a linked work tree."""
     branch: str
     """The name of the branch that HEAD is on, as it is stored; "" when detached."""
     commit: str
-    """The commit that HEAD stands for, in hex; "" before the first one."""
+    """The commit that HEAD refers to, in hex; "" before the first one."""
 
 
 def find_repository(cwd: str, root: str | os.PathLike[str] | None = None) -> Repository | None:
-    """Return the repository that `cwd` is in, None where there is none. What is not safe to read is an error.
+    """Return the repository that contains `cwd`, None if there is none. Raise if it is not safe to read.
 
     It is looked for no higher than `root`; without one, as far up as the same file system goes.
     """
@@ -113,7 +113,7 @@ def find_repository(cwd: str, root: str | os.PathLike[str] | None = None) -> Rep
 
 
 def _refuse_traps(top: str, common_dir: str) -> None:
-    """Refuse what would make git wait for ever, or read another repository's objects."""
+    """Refuse files that would make git wait forever, or read another repository's objects."""
     objects = os.path.join(common_dir, "objects")
     for path in (objects, os.path.join(objects, "pack"), os.path.join(objects, "info")):
         if os.path.islink(path):
@@ -156,7 +156,7 @@ def _read(root: str, path: str, limit: int = _MOST_SMALL) -> Contents:
             return read_below(root, path, limit, lambda really: None if really == path else "a link", whole=True)
         except FileRefusedError as error:
             tries += 1
-            # git itself replaces a ref or an index by a new one: then the new one is there to be read.
+            # git itself replaces a ref or an index by a new one. Then read the new one.
             if error.kind != "replaced" or tries == _MOST_REPLACED:
                 raise FileRefusedError(error.kind, f"{os.path.join(root, path)}: {error}") from None
 
@@ -240,7 +240,7 @@ def _value(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All of a repository's own files that git will see, as they were read: what a private git directory is made of."""
+    """The repository's own files that git will see, as they were read. A private git directory is made of them."""
 
     config: str
     files: tuple[tuple[str, bytes], ...]
@@ -248,14 +248,14 @@ class State:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for two states that mean the same. git replaces its index, so what the file is tells what is in it."""
+        """A value that is equal for equal states. git replaces its index, so the file's status identifies it."""
         status = self.index.status if self.index else None
         index = status and (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         return (self.config, self.files, index)
 
 
 def read_state(repository: Repository, deadline: float = math.inf) -> State:
-    """Read what a private git directory is made of; an index that is too large to be used in time is an error."""
+    """Read the files for a private git directory. Raise if the index is too large to be used in time."""
     settings = _settings(repository.git_dir, repository.common_dir)
     known = {
         key: values[settings[key].lower()] for key, values in _INERT.items() if settings.get(key, "?").lower() in values
@@ -264,7 +264,7 @@ def read_state(repository: Repository, deadline: float = math.inf) -> State:
     for key, value in known.items():
         section, name = key.split(".")
         lines.append(f"[{section}]\n\t{name} = {value}\n")
-    # Before the first commit git needs the name of a branch, and any will do.
+    # Before the first commit git needs the name of a branch; any name will do.
     files = [("HEAD", f"{repository.commit or 'ref: refs/heads/main'}\n".encode())]
     common, own = repository.common_dir, repository.git_dir
     for folder, name in ((common, "info/exclude"), (common, "shallow"), (own, "info/sparse-checkout")):
@@ -279,7 +279,7 @@ def read_state(repository: Repository, deadline: float = math.inf) -> State:
 
 
 def _says_something(patterns: bytes) -> bool:
-    """Whether a file of patterns has one: git passes over empty lines and those that begin with `#`."""
+    """Whether a file has a pattern: git ignores empty lines and lines that start with `#`."""
     return any(line and not line.startswith(b"#") for line in patterns.split(b"\n"))
 
 
@@ -305,7 +305,7 @@ def _shared_index(git_dir: str, index: bytes, deadline: float) -> list[tuple[str
 
 @contextmanager
 def private_git_dir(repository: Repository, state: State, deadline: float = math.inf) -> Iterator[str]:
-    """Make the folder that git gets as its GIT_DIR, and remove it at the end."""
+    """Make the folder that git gets as GIT_DIR, and remove it at the end."""
     size = len(state.index.data if state.index else b"") + sum(len(data) for _, data in state.files)
     folder = _make_private_folder(outside=repository.top, size=size)
     try:
@@ -346,7 +346,7 @@ def _make_private_folder(outside: str, size: int = 0) -> str:
 
 
 def _free(place: str) -> int:
-    """Return how many bytes may still be written to a place; none where there is no such place."""
+    """Return how many bytes may still be written to a file system, 0 if it does not exist."""
     try:
         status = os.statvfs(place)
     except (OSError, AttributeError):  # not there, or Windows
@@ -355,7 +355,7 @@ def _free(place: str) -> int:
 
 
 def _write(folder: str, name: str, data: bytes, deadline: float) -> str:
-    """Write a file; of a large one, only what there is time for, since git will have none left to read it."""
+    """Write a file. Stop when the time is over, since git would have none left to read it."""
     path = os.path.join(folder, name)
     view = memoryview(data)
     with open(path, "xb", buffering=0) as file:

@@ -1,7 +1,7 @@
-"""What git says about a folder right now: status, diff summary, branch and last commits. Read-only, advisory.
+"""Read what git says about a folder: status, diff summary, branch and last commits.
 
-The repository may be hostile: how git is kept from running its programs is in `sources.repository`, how it is
-kept from hanging in `sources.process`. This module knows which commands to run and what their output means.
+The repository may be hostile: `sources.git.repository` keeps git from running its programs, and `sources.git.process`
+keeps git from hanging. This module knows which commands to run and what their output means.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ MOST_SUBJECT = 1_000
 MOST_REASON = 1_000
 _MOST_OUTPUT = 1 << 20
 _ABBREVIATED = r"(?m)^ \.\.\..*(?= \| )"
-# What is shown is far shorter; more than this is not worth the time that taming it would take after the deadline.
+# Far more than is shown. Cleaning more would take too long after the deadline.
 _MOST_TAMED = 1 << 14
 
-# Belt to the braces of the private git directory, which holds alone; these would not stop content filters.
+# A second line of defence: the private git directory is enough, and these alone would not stop content filters.
 _GIT = (
     "--no-pager",
     "-c", "core.fsmonitor=false",
@@ -57,7 +57,7 @@ _LOG = (
     "--no-decorate",
     "--no-color",
 )
-# An index may name any file of the machine, and git would look at it. The brackets keep git from resolving the paths.
+# An index may name any file of the machine, and git would read it. The brackets keep git from resolving the paths.
 _OUTSIDE = (":(top)[/]*", ":(top)[.][.]/*", ":(top)*/[.][.]/*")
 
 
@@ -96,7 +96,7 @@ _known = lru_cache(maxsize=1)(_Known)  # only those about the last repository ar
 def read_git(
     cwd: str | os.PathLike[str], timeout: float = 2.0, root: str | os.PathLike[str] | None = None
 ) -> GitSnapshot:
-    """Return what git says about `cwd`, within `timeout` seconds for all of it.
+    """Return what git says about `cwd`, within `timeout` seconds in total.
 
     A repository is looked for in `cwd` and above it, but no higher than `root`, where one is given.
     """
@@ -124,7 +124,7 @@ def read_git(
 
 
 def _may_be_folder(path: str) -> bool:
-    """Whether there is such a folder; where the system cannot tell, what follows will say why."""
+    """Whether a folder exists. True if the system cannot tell; then reading it will say why."""
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -157,7 +157,7 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
                 raise SourceError("its index names a file outside the work tree")
             known.nothing_outside = outside == b""
         outputs: dict[str, bytes | None] = dict.fromkeys(commands)
-        # git fails when a file goes away while it looks at it. Where there is time, it may look again.
+        # git fails if a file disappears while git reads it. If there is time, try again.
         for _ in range(2):
             missing = [name for name in commands if outputs[name] is None]
             if not known.nothing_outside:  # git cannot read the index, so nobody knows what it names
@@ -185,14 +185,14 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
 
 
 def _names_outside(index: bytes) -> tuple[str, ...]:
-    """Return the command that prints the names of an index that lead out of the work tree."""
-    # Unasked, git fills in the folders that a sparse index leaves out, and touches the objects it finds them in.
+    """Return the command that prints the paths of an index that lead out of the work tree."""
+    # By default git expands the folders that a sparse index leaves out, and touches the objects that it reads for that.
     sparse = ("--sparse",) if b"sdir" in index else ()
     return ("ls-files", *sparse, "--", *_OUTSIDE)
 
 
 def _find_git(outside: str) -> str:
-    """Return git's absolute path. A relative entry of PATH, or one in the repository, could hold a stranger's."""
+    """Return git's absolute path. Skip relative entries of PATH and those in the repository: they could be hostile."""
     name = "git.exe" if os.name == "nt" else "git"
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder, name)
@@ -204,14 +204,14 @@ def _find_git(outside: str) -> str:
 
 
 def _environment(repository: Repository, git: str, folder: str) -> dict[str, str]:
-    """Return the whole environment of git: nothing of ours but where programs are."""
+    """Return the complete environment of git. It inherits only the folder of git itself."""
     environment = {
         "PATH": os.path.dirname(git),
         "HOME": folder,
         "LC_ALL": "C",
         "GIT_DIR": folder,
         "GIT_WORK_TREE": repository.top,
-        # Should git want to write an object after all, it writes it here.
+        # If git writes an object after all, it writes it here.
         "GIT_OBJECT_DIRECTORY": os.path.join(folder, "objects"),
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(os.path.join(repository.common_dir, "objects")),
         "GIT_INDEX_FILE": os.path.join(folder, "index"),
@@ -253,10 +253,10 @@ def _branch_text(repository: Repository, notes: list[Note]) -> str:
 
 
 def _commit_lines(output: bytes | None, notes: list[Note]) -> tuple[str, ...]:
-    """One line a commit. Bytes are split before they are decoded: a subject may hold a lone carriage return."""
+    """Return one line per commit. Bytes are split before decoding, as a subject may hold a lone carriage return."""
     lines = (output or b"").split(b"\n", _COMMITS)[:_COMMITS]
     texts = (one_line(_decoded(line, "git log", notes), "git log", notes) for line in lines if line)
-    # The cut may have made a speaker's tag of a longer name.
+    # Truncation may turn a longer name into a speaker's tag.
     return tuple(neutralise(text[:MOST_SUBJECT], "git log", []) for text in texts)
 
 
@@ -272,7 +272,7 @@ def _tamed(text: str, source: str, notes: list[Note]) -> str:
 def _limited(outputs: tuple[bytes, ...], limit: int, source: str, notes: list[Note]) -> str:
     text = "\n".join(filter(None, [_decoded(output, source, notes) for output in outputs]))
     if any(note.kind == "redacted" and note.source == "git status" for note in notes):
-        # A key is in a name. Of a long name a diff shows only the end, and that of a key does not look like one.
+        # A file name has a key. A diff shows only the end of a long name, and the end of a key does not look like one.
         text = re.sub(_ABBREVIATED, " ...", text)
     most = limit
     if any(len(output) > _MOST_TAMED for output in outputs):  # a redacted key may be all that made it long
