@@ -1,7 +1,7 @@
-"""Write docs/commands.md anew, from the parsers of the command line.
+"""Write docs/commands.md from the parsers of the command line.
 
-Run it after a change of a command's options or help: `python scripts/write_commands.py`. What it writes is the same
-with every Python: argparse's own formatting of help is not, so it is not used.
+Run it after you change a command's options or help: `python scripts/write_commands.py`. The page is the same with every
+version of Python. argparse's own formatting of help is not, so it is not used.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ _CODE = re.compile(
 _OPENING = """\
 # Commands
 
-Every command with all of its options, as `deepprompt COMMAND --help` has them. When to use which, and what comes of it,
-is on the other pages. This page is written by `scripts/write_commands.py`; a test sees that it is up to date.
+Every command with all of its options, as `deepprompt help COMMAND` and `deepprompt COMMAND --help` show them. The other
+pages explain when to use which. `scripts/write_commands.py` writes this page, and a test checks that it is up to date.
 
-- The result alone goes to standard output, everything else to standard error.
-- Exit code 0 is fine, 1 a finding or a failure, 2 wrong usage. A failure is one line on standard error.
-- A value may follow its option after a blank or after `=`. Options cannot be abbreviated.
-- In a folder that you do not trust, use the script `deepprompt`, or `python -P -m deepprompt`: with a plain `-m` Python
-  itself looks for its modules there first.
-- `deepprompt --version` prints the version, and [completion](#completion) lets your shell complete all of this.
+- Only the result goes to standard output. Everything else goes to standard error.
+- Exit code 0 means success, 1 a finding or a failure, 2 wrong usage. A failure is one line on standard error.
+- A value follows its option after a blank or after `=`. Options cannot be abbreviated.
+- In a folder that you do not trust, use the script `deepprompt`, or `python -P -m deepprompt`. With a plain `-m`,
+  Python looks for its own modules in the current folder first.
+- `deepprompt` alone prints an overview, `deepprompt -V` the version. With [completion](#completion) your shell
+  completes all of this.
 """
 
 

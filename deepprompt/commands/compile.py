@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from deepprompt.commands.options import add_root_options, given
 from deepprompt.commands.output import say, write
-from deepprompt.errors import PromptAssemblyError, SourceError
+from deepprompt.errors import MessageError, PromptAssemblyError, SourceError
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler
 from deepprompt.text.display import counted
+from deepprompt.text.parse import parse_json
 
 _NODE_ID = re.compile(r'"node_id"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")')
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -107,18 +108,15 @@ def _nodes(path: str, workflow: str, problems: list[str]) -> list[_Node]:
     try:
         with open(path, "rb") as file:
             text = file.read().decode("utf-8-sig")
-        parsed = json.loads(text)
+        parsed = parse_json(text, path)
     except OSError as error:
         problems.append(f"{path}: {error.strerror}")
         return []
     except UnicodeDecodeError as error:
         problems.append(f"{path}: not UTF-8 at byte {error.start}")
         return []
-    except json.JSONDecodeError as error:
-        problems.append(f"{path}:{error.lineno}: not JSON: {error.msg}")
-        return []
-    except (ValueError, RecursionError):
-        problems.append(f"{path}: nested too deeply, or a number with too many digits")
+    except MessageError as error:
+        problems.append(str(error))
         return []
     nodes = parsed.get("nodes") if isinstance(parsed, dict) else None
     if not isinstance(nodes, list):

@@ -20,8 +20,8 @@ def parse_json(
     except json.JSONDecodeError as wrong:
         follows = several if wrong.msg == "Extra data" else ""  # Python has no other name for it
         raise error(f"{name}:{wrong.lineno + line - 1}: not JSON: {wrong.msg}{follows}") from None
-    except ValueError as wrong:  # a number with too many digits
-        raise error(f"{name}: not JSON: {wrong}") from None
+    except ValueError:  # the only other reason
+        raise error(f"{name}: a number has too many digits") from None
     except RecursionError:
         raise error(f"{name}{f':{line}' if line > 1 else ''}: nested too deeply") from None
 

@@ -9,7 +9,7 @@ from deepprompt.text.parse import parse_json, parse_json_lines
 
 WRONG = {
     "not JSON": ("{\n]", "a.json:2: not JSON: Expecting property name enclosed in double quotes"),
-    "a number of too many digits": ("9" * 5000, "a.json: not JSON: Exceeds the limit"),
+    "a number of too many digits": ("9" * 5000, "a.json: a number has too many digits"),
     "two values": ("1 2", "a.json:1: not JSON: Extra data; one at a time"),
 }
 

@@ -524,7 +524,7 @@ class TestRefused:
         """A number that Python does not read is an error like any other."""
         lay_out(folder, {"huge.json": f"[{'9' * 5000}]"})
         said = failure(capsysbinary, *CUSTOM, *TO, "--messages", "huge.json")
-        assert said.startswith("huge.json: not JSON: Exceeds the limit ")
+        assert said.startswith("huge.json: a number has too many digits")
 
     def test_large(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """A long conversation is sent whole."""
