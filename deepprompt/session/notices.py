@@ -1,7 +1,7 @@
-"""What a model knows of its prompt, what has moved since, and the notices that tell it so.
+"""Notices: how a session tells the model that its prompt has changed.
 
-A model knows the prefix as it was frozen, and what was said in the conversation later. What a prompt has now is
-compared with that: what moved is told once, at the tail of the conversation, or waits until a prefix is frozen anew.
+The model knows the frozen prefix and the notices sent since. A session compares the current prompt with both. It sends
+each change once, at the end of the conversation, or lets it wait for the next prefix.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ ON_CHANGE: tuple[OnChange, ...] = get_args(OnChange)
 _FAMILY, _VERSION = "session", "1.0.0"
 _TAGS = ("context", "notice")
 
-# What has become of a tool; one whose definition is not that of the prefix has its definition instead.
+# The state of a tool. A tool whose definition differs from the prefix has that definition as its state.
 _LISTED, _UNLISTED, _GONE = "listed", "unlisted", "gone"
 _TOOL_KINDS: dict[str, ChangeKind] = {_LISTED: "added", _UNLISTED: "added", _GONE: "removed"}
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that moved since the session's prefix was frozen, or since the model was last told."""
+    """A change of a part or a tool, since the prefix was frozen or since the last notice about it."""
 
     kind: ChangeKind
     source: str
     """The part or the tool."""
     text: str = ""
-    """What it reads now; "" for a tool and for what was removed."""
+    """The new text; "" for a tool, and for a part that was removed."""
     told: bool = True
-    """Whether the model is told; if not, it waits for the next epoch."""
+    """Whether the model gets a notice. If not, the change waits for the next epoch."""
 
 
 @dataclass(slots=True)
 class _News:
-    """Something told or to be told, by name. A section of the context that is gone is "", a part that is gone None."""
+    """Content of notices, by name. A removed section of the context is "", a removed part is None."""
 
     context: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str | None] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class _News:
 
 
 class Notices:
-    """What the model is told of changes. `on_change` is `notice`, or `wait` for what is in the prefix."""
+    """The notices of one session. With `on_change` `wait`, changes of the prefix wait for the next epoch."""
 
     def __init__(self, on_change: OnChange) -> None:
         if on_change not in ON_CHANGE:
@@ -65,36 +65,36 @@ class Notices:
         self._news = _News()
 
     def freeze(self, prompt: Prompt) -> tuple[Change, ...]:
-        """Take a prompt whose prefix is sent from now on, and return what it changes in the one before."""
+        """Use the prefix of a prompt from now on, and return its changes since the previous prefix."""
         old, listed = self._frozen, self._listed
         self._listed = _definitions(prompt.tools)
         self._frozen = _texts(prompt.static_parts)
         self._slow = _released(prompt.static_parts)
-        self.look_at(prompt)  # what was said of a part or a tool stands in the conversation still, behind all this
+        self.compare(prompt)  # earlier notices are still in the conversation, after the new prefix
         changes = [Change(kind, name, self._frozen.get(name, "")) for name, kind in _differences(old, self._frozen)]
         return (*changes, *[Change(kind, f"tool {name}") for name, kind in _differences(listed, self._listed)])
 
-    def look_at(self, prompt: Prompt) -> tuple[Change, ...]:
-        """Compare a prompt with what the model knows, and return what is to be told, and what waits and did not yet."""
+    def compare(self, prompt: Prompt) -> tuple[Change, ...]:
+        """Compare a prompt with what the model knows. Return the changes to send, and those that now wait."""
         now = _texts(prompt.static_parts)
         parts = {name: now.get(name) for name, _ in _differences(self._known(), now)}
-        tools = self._moved_tools(prompt.tools)
+        tools = self._changed_tools(prompt.tools)
         waits = self.on_change == "wait"
         slow = self._slow | _released(prompt.static_parts)
         held = {name: text for name, text in parts.items() if waits or name in slow}
-        told = {name: text for name, text in parts.items() if name not in held}
-        self._news = _News(self._moved_context(prompt), told, {} if waits else tools)
+        sent = {name: text for name, text in parts.items() if name not in held}
+        self._news = _News(self._changed_context(prompt), sent, {} if waits else tools)
         before = self.waiting
         self.waiting = tuple(replace(change, told=False) for change in self._changes(held, tools if waits else {}))
         return (*self.changes, *[change for change in self.waiting if change not in before])
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What is to be told of parts and tools."""
+        """The changes of parts and tools that the next message sends."""
         return self._changes(self._news.parts, self._news.tools)
 
     def text(self) -> str:
-        """Return what tells the model all that is to be told, "" if there is nothing."""
+        """Return the text of all pending notices, "" if there are none."""
         blocks = [
             _notice(change.kind, change.source, change.kind, change.text)
             for change in self._changes(self._news.parts, {})
@@ -103,19 +103,19 @@ class Notices:
             names = [name for name, other in self._news.tools.items() if other == state]
             kind = _TOOL_KINDS.get(state, "replaced")
             source = f"tool{'s' * (len(names) > 1)} {', '.join(names)}"
-            # One that is as it is listed again is like any instruction that is new: it holds from here on.
+            # A tool that is again as the prefix lists it is announced like a new instruction: it applies from here on.
             blocks.append(_notice(kind, source, "tools_listed" if state == _LISTED else f"tools_{kind}"))
         return "\n\n".join([*blocks, *([_context(self._news.context)] if self._news.context else [])])
 
-    def tell(self) -> None:
-        """Take all that is to be told for told."""
+    def mark_sent(self) -> None:
+        """Mark every pending notice as sent."""
         self._told.context |= self._news.context
         self._told.parts |= self._news.parts
         self._told.tools |= self._news.tools
         self._news = _News()
 
-    def state(self) -> dict[str, Any]:
-        """Return what a file has to keep, beside the frozen prompt."""
+    def state(self) -> dict[str, object]:
+        """Return the state to save in addition to the frozen prompt."""
         return {
             "told": [self._told.context, self._told.parts, self._told.tools],
             "news": [self._news.context, self._news.parts, self._news.tools],
@@ -123,15 +123,15 @@ class Notices:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take what a file has kept; what cannot be in it is a `TypeError`, a `ValueError` or the like."""
+        """Restore a saved state. A wrong one is a `TypeError`, a `ValueError` or a similar error."""
         for table in (*state["told"], *state["news"]):
             if not all(isinstance(text, str | None) for text in table.values()):
-                raise TypeError("what was told is text")
+                raise TypeError("a notice is text")
         self._told, self._news = _News(*deepcopy(state["told"])), _News(*deepcopy(state["news"]))
         self.waiting = tuple(Change(kind, source, text, False) for kind, source, text in state["waiting"])
 
     def _known(self) -> dict[str, str]:
-        """Return the parts that the model knows: as they were frozen, or as a notice said later."""
+        """Return the parts that the model knows: from the frozen prefix, or from a later notice."""
         known = {**self._frozen, **self._told.parts}
         return {name: text for name, text in known.items() if text is not None}
 
@@ -143,18 +143,18 @@ class Notices:
             *[Change(_TOOL_KINDS.get(state, "replaced"), f"tool {name}") for name, state in tools.items()],
         )
 
-    def _moved_tools(self, tools: Iterable[Mapping[str, object]]) -> dict[str, str]:
+    def _changed_tools(self, tools: Iterable[Mapping[str, object]]) -> dict[str, str]:
         now = _definitions(tools)
-        moved = {}
+        changed = {}
         for name in [*now, *[name for name in self._listed | self._told.tools if name not in now]]:
             state = now.get(name, _GONE)
             if name in now and self._listed.get(name, state) == state:
                 state = _LISTED if name in self._listed else _UNLISTED
             if state != self._told.tools.get(name, _LISTED if name in self._listed else _GONE):
-                moved[name] = state
-        return moved
+                changed[name] = state
+        return changed
 
-    def _moved_context(self, prompt: Prompt) -> dict[str, str]:
+    def _changed_context(self, prompt: Prompt) -> dict[str, str]:
         told = self._told.context
         now = _texts(prompt.parts[len(prompt.static_parts) :])
         gone = {name: "" for name in told if name not in now}
@@ -162,10 +162,10 @@ class Notices:
 
 
 def _texts(parts: Iterable[Part]) -> dict[str, str]:
-    """Return what parts say, by name: without the empty lines around them, which depend on their neighbours."""
+    """Return the texts of parts by name, without empty lines around them, which depend on their neighbours."""
     texts: dict[str, str] = {}
     for part in parts:
-        if part.origin != "deepprompt":  # a heading of ours, or the boundary
+        if part.origin != "deepprompt":  # that is a heading or the boundary
             name = scrub(part.name, "name", [])
             texts[name] = texts.get(name, "") + scrub(part.text, name, [])
     return {name: text.strip("\n") for name, text in texts.items() if not is_blank(text)}
@@ -180,7 +180,7 @@ def _definitions(tools: Iterable[Mapping[str, object]]) -> dict[str, str]:
 
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, ChangeKind]]:
-    """Return the names whose texts differ, each with the kind of change."""
+    """Return the names with different texts, each with the kind of change."""
     names = [*after, *[name for name in before if name not in after]]
     return [(name, _kind(before.get(name), after.get(name))) for name in names if before.get(name) != after.get(name)]
 
@@ -201,7 +201,7 @@ def _context(sections: Mapping[str, str]) -> str:
 
 
 def _attribute(text: str) -> str:
-    """Return a name as it may stand between quotes, on one line."""
+    """Return a name escaped for an attribute, on one line."""
     for character, entity in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(character, entity)
     return one_line(text, "notice", [])

@@ -134,12 +134,12 @@ class Session:
     def _take(self, own: list[Payload], prompt: Prompt | str | None) -> tuple[Change, ...]:
         """Append the caller's message and the notices that go with it."""
         notices = self._notices
-        changes = notices.changes if prompt is None else notices.look_at(comparable(prompt, self.prefix))
-        text = self._notices.text()
+        changes = notices.changes if prompt is None else notices.compare(comparable(prompt, self.prefix))
+        text = notices.text()
         news = [{"role": "user", "content": text}] if text else []
-        # The results of calls come first in what follows them.
+        # Tool results come first after their calls.
         self._append([*own, *news] if own and has_results(own[0]) else [*news, *own])
-        self._notices.tell()
+        notices.mark_sent()
         return changes
 
     def request(
