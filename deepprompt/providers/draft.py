@@ -31,7 +31,7 @@ from deepprompt.providers.rules import Rules
 from deepprompt.text.hygiene import is_blank
 from deepprompt.tokens import estimate_tokens
 
-_NOTHING = "nothing but blank text: left out"
+_NOTHING = "only blank text: left out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Draft:
         kept = self._with_roles(self._worded(messages, signed, continued))
         if kept and kept[0].role == "assistant" and not continued:
             opening = bundled().text("tiers", "1.0.0", "opening").removesuffix("\n")
-            detail = f"the conversation starts with the assistant: {opening!r} stands before it"
+            detail = f"the conversation starts with the assistant: {opening!r} is put before it"
             self.notes.append(Note("replaced", kept[0].place, detail))
             kept.insert(0, Message("user", (Text(opening),), kept[0].index))
         if kept and kept[-1].role == "assistant":
@@ -143,7 +143,7 @@ class Draft:
                 what = "blank text" if blocks else _NOTHING
                 self.notes.append(Note("skipped", message.place, what))
             if blocks and isinstance(blocks[-1], Thinking):
-                self.notes.append(Note("skipped", message.place, "reasoning that no answer follows: left out"))
+                self.notes.append(Note("skipped", message.place, "reasoning without a response after it: left out"))
                 said = [number for number, block in enumerate(blocks, 1) if not isinstance(block, Thinking)]
                 blocks = blocks[: max(said, default=0)]
             if blocks:
@@ -154,7 +154,7 @@ class Draft:
 
     def blank(self, message: Message) -> MessageError:
         """Return the error for a conversation that has only blank text."""
-        return MessageError("nothing but blank text up to here, so there is nothing to answer", message.place)
+        return MessageError("only blank text up to here, so there is nothing to answer", message.place)
 
     def says_something(self, message: Message) -> bool:
         """Whether an assistant's message has text or calls; some providers refuse it otherwise. If not, add a note."""
@@ -193,9 +193,7 @@ class Draft:
         if not self.rules.images:
             raise MessageError(f"{self.rules.provider} takes no images (facts of {self.rules.as_of})", place)
         if image.url and not self.rules.image_urls:
-            raise MessageError(
-                f"{self.rules.provider} takes no address of an image; send its bytes as a data: address", place
-            )
+            raise MessageError(f"{self.rules.provider} takes no URL of an image; send its bytes as a data: URL", place)
         if not image.url and image.media_type not in self.rules.images:
             known = ", ".join(sorted(self.rules.images))
             raise MessageError(f"{self.rules.provider} takes no {image.media_type}; it takes {known}", place)

@@ -93,11 +93,11 @@ def _check_role(role: Role, blocks: list[Block], place: str) -> None:
         if isinstance(block, ToolCall | Thinking) and role != "assistant":
             raise MessageError(f"only the assistant's messages have {block.kind} blocks", place)
         if isinstance(block, ToolResult) and role != "user":
-            raise MessageError("a tool result stands in a user's or a tool's message", place)
+            raise MessageError("a tool result belongs in a user's or a tool's message", place)
         if not isinstance(block, Text) and role == "system":
             raise MessageError(f"a system message is text, not {block.kind}", place)
         if isinstance(block, Image) and role == "assistant":
-            raise MessageError("an image stands in a user's message or in a tool result", place)
+            raise MessageError("an image belongs in a user's message or in a tool result", place)
 
 
 def _reasoning(message: Mapping[str, object], place: str, notes: list[Note]) -> list[Block]:
@@ -225,7 +225,7 @@ def _address(url: str, place: str) -> Image:
         return Image(media_type=match[1].lower(), data=_base64(url[match.end() :], place))
     if not url.startswith(("http://", "https://")):
         raise MessageError(
-            f"the address of an image starts with https:// or data:MEDIA_TYPE;base64, not {url!r:.40}", place
+            f"the URL of an image starts with https:// or data:MEDIA_TYPE;base64, not {url!r:.40}", place
         )
     return Image(url=url)
 

@@ -70,7 +70,7 @@ def _carried(asked: list[int], spots: list[Spot], rules: Rules, notes: list[Note
         found = next((earlier for earlier in range(index, -1, -1) if _may_carry(spots[earlier], rules)), None)
         if found != index:
             where = f"moved back to {spots[found].place}" if found is not None else "left out"
-            notes.append(Note("cache", spot.place, f"no mark may stand on this {spot.kind}: {where}"))
+            notes.append(Note("cache", spot.place, f"a mark cannot go on this {spot.kind}: {where}"))
         lifetime = spot.asked or ""
         if lifetime and lifetime not in rules.lifetimes:
             notes.append(Note("cache", spot.place, f"{rules.label} has no lifetime {lifetime!r}: {rules.lifetimes[0]}"))

@@ -123,7 +123,7 @@ class RequestBuilder:
         Only the last turns are written again, because the marks are there.
         """
         if options.marks not in ("auto", "none"):  # the caller's own marks may be in settled messages
-            raise MessageError(f"marks of a conversation that grows are 'auto' or 'none', not {options.marks!r}")
+            raise MessageError(f"in a conversation that grows, marks is 'auto' or 'none', not {options.marks!r}")
         self._settle(self._window(size), sent or size or self._conversation.size)
         return self.build(options, sent, size)
 

@@ -105,7 +105,7 @@ def judge(
     # Providers count whole units of tokens. If units are large, a difference of one has no cause.
     counted = usage.cached_read + _unit(current.rules) - 1
     if read and (counted >= _ENOUGH * expected * usage.input or told == _HIT):
-        detail = "what was sent before" if expected else "what another request had left there"
+        detail = "the earlier request" if expected else "an entry of another request"
         return Verdict("hit", f"{detail} was read from the cache", expected, read)
     cause = blame(previous.body, current.body) if previous is not None and same else None
     kind, detail = _miss(previous, current, cause, told, elapsed)
@@ -129,17 +129,20 @@ def _miss(
         detail = f"{rules.provider} caches nothing of {rules.model} (facts of {rules.as_of})"
         return "provider" if rules.known else "unknown", detail
     if rules.caching == "marked" and not previous.marks:
-        return "ours", "the earlier request asked for nothing to be cached"
+        return "ours", "the earlier request had no marks, so nothing was cached"
     if not _left(previous):
         return "below minimum", f"fewer than {_least(rules):,} tokens are not cached (facts of {rules.as_of})"
     lifetime = previous.marks[-1].lifetime if previous.marks else rules.lives or (*rules.lifetimes, "")[0]
     if elapsed is not None and elapsed > seconds(lifetime):
         return "expired", f"{elapsed:,.0f} s after the last request; an entry lives {lifetime}"
     if told:
-        return "unknown", f"the requests are in order, and the provider says: {told.replace('_', ' ')}"
+        return "unknown", f"the requests match, and the provider says: {told.replace('_', ' ')}"
     if elapsed is None and lifetime:
-        return "unknown", f"the requests are in order; an entry lives {lifetime}: say when they began, record(..., at=)"
-    return "provider", "the earlier request begins this one, in time and large enough: the provider did not read it"
+        return "unknown", f"the requests match; an entry lives {lifetime}: pass their start, record(..., at=)"
+    return (
+        "provider",
+        "this request starts with the earlier one, in time and large enough: the provider did not read its cache",
+    )
 
 
 def _left(previous: Request) -> int:

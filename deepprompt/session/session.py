@@ -170,7 +170,7 @@ class Session:
         """Say that a model has nothing in its cache, where an earlier request went to another one."""
         if self._latest is None:
             return ()
-        detail = f"all so far went to {self._latest}: {to}, {model} has nothing of it in its cache"
+        detail = f"all so far went to {self._latest}: {to}, {model} has none of it in its cache"
         return (Note("cache", "request", detail),)
 
     @property

@@ -444,11 +444,11 @@ class TestImages:
             ({"type": "input_image", "file_id": "f"}, 'an image is {"type": "image_url", "image_url": {"url": URL}}'),
             ({"type": "image", "source": "x"}, 'an image is {"type": "image_url", "image_url": {"url": URL}}'),
             ({"type": "image_url", "image_url": "/tmp/boat.png"},
-             "the address of an image starts with https:// or data:MEDIA_TYPE;base64, not '/tmp/boat.png'"),
+             "the URL of an image starts with https:// or data:MEDIA_TYPE;base64, not '/tmp/boat.png'"),
             ({"type": "image", "source": {"type": "url", "url": "ftp://a/b"}},
-             "the address of an image starts with https:// or data:MEDIA_TYPE;base64, not 'ftp://a/b'"),
+             "the URL of an image starts with https:// or data:MEDIA_TYPE;base64, not 'ftp://a/b'"),
             ({"type": "image_url", "image_url": "data:image/png,raw" + "x" * 90},
-             "the address of an image starts with https:// or data:MEDIA_TYPE;base64, not "
+             "the URL of an image starts with https:// or data:MEDIA_TYPE;base64, not "
              "'data:image/png,rawxxxxxxxxxxxxxxxxxxxxx"),
             ({"type": "image_url", "image_url": "data:image/png;base64,"}, "the data of the image is not base64"),
             ({"type": "image_url", "image_url": "data:image/png;base64,abc"}, "the data of the image is not base64"),
@@ -593,15 +593,15 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "reasoning of the user": ([{"role": "user", "content": [SIGNED]}],
         "messages[0]: only the assistant's messages have thinking blocks"),
     "a result of the assistant": ([uses("a"), {"role": "assistant", "content": [outcome("a")]}],
-        "messages[1]: a tool result stands in a user's or a tool's message"),
+        "messages[1]: a tool result belongs in a user's or a tool's message"),
     "a result of the system": ([{"role": "system", "content": [outcome("a")]}],
-        "messages[0]: a tool result stands in a user's or a tool's message"),
+        "messages[0]: a tool result belongs in a user's or a tool's message"),
     "an image of the system": ([{"role": "developer", "content": [{"type": "image_url", "image_url": HTTPS}]}],
         "messages[0]: a system message is text, not image"),
     "a document of the system": ([{"role": "system", "content": [{"type": "document"}]}],
         "messages[0]: a system message is text, not document"),
     "an image of the assistant": ([{"role": "assistant", "content": [{"type": "image_url", "image_url": HTTPS}]}],
-        "messages[0]: an image stands in a user's message or in a tool result"),
+        "messages[0]: an image belongs in a user's message or in a tool result"),
     "a tool that answers nothing": ([{"role": "tool", "content": "x"}],
         "messages[0]: a tool message needs the tool_call_id of its call"),
     "a tool with an empty id": ([result("")], "messages[0]: a tool message needs the tool_call_id of its call"),
@@ -787,7 +787,7 @@ class TestHostile:
         try:
             read(*messages)
         except MessageError as error:
-            assert "the address of an image starts with" in str(error)
+            assert "the URL of an image starts with" in str(error)
         assert time.process_time() - start < 5
 
 

@@ -441,31 +441,31 @@ MOVED: dict[str, tuple[dict[str, Any], list[Message], list[tuple[str, str]], lis
             user("Four"),
         ],
         [("system[0]", STATIC), ("messages[1].content[0]", OWN)],
-        ["cache: messages[1].content[1]: no mark may stand on this thinking: moved back to messages[1].content[0]"],
+        ["cache: messages[1].content[1]: a mark cannot go on this thinking: moved back to messages[1].content[0]"],
     ),
     "what the model said, for OpenAI": (
         GPT,
         [user("One"), assistant("Two", **MARK), user("Three")],
         [("messages[0].content[0]", STATIC), ("messages[1].content[0]", OWN)],
-        ["cache: messages[2]: no mark may stand on this text: moved back to messages[1].content[0]"],
+        ["cache: messages[2]: a mark cannot go on this text: moved back to messages[1].content[0]"],
     ),
     "a tool's answer, for Chat Completions": (
         GPT,
         [user("One"), calls("a"), {"role": "tool", "tool_call_id": "a", "content": "ok", **MARK}],
         [("messages[0].content[0]", STATIC), ("messages[1].content[0]", OWN)],
-        ["cache: messages[3]: no mark may stand on this tool_result: moved back to messages[1].content[0]"],
+        ["cache: messages[3]: a mark cannot go on this tool_result: moved back to messages[1].content[0]"],
     ),
     "a blank text, for OpenAI": (
         GPT,
         [{"role": "user", "content": [{"type": "text", "text": "One"}, {"type": "text", "text": " ", **MARK}]}],
         [("messages[0].content[0]", STATIC), ("messages[1].content[0]", OWN)],
-        ["cache: messages[1].content[1]: no mark may stand on this text: moved back to messages[1].content[0]"],
+        ["cache: messages[1].content[1]: a mark cannot go on this text: moved back to messages[1].content[0]"],
     ),
     "an image, for Nova": (
         NOVA,
         [{"role": "user", "content": ["One", {"type": "image_url", "image_url": {"url": PNG}, **MARK}]}],
         [("system[0]", STATIC), ("messages[0].content[0]", OWN)],
-        ["cache: messages[0].content[1]: no mark may stand on this image: moved back to messages[0].content[0]"],
+        ["cache: messages[0].content[1]: a mark cannot go on this image: moved back to messages[0].content[0]"],
     ),
 }  # fmt: skip
 
@@ -484,7 +484,7 @@ def test_an_own_mark_with_nothing_before_it() -> None:
     """Where nothing may carry it, it is left out."""
     request = build_request("", [assistant("One", **MARK), user("Two")], marks="own", **GPT)
     assert plan(request) == []
-    assert notes(request)[0] == "cache: messages[0]: no mark may stand on this text: left out"
+    assert notes(request)[0] == "cache: messages[0]: a mark cannot go on this text: left out"
 
 
 def test_own_marks_inside_a_block() -> None:

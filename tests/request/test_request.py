@@ -381,7 +381,7 @@ class TestBadInput:
         """Where nothing blank is taken, a conversation of nothing else is an error; elsewhere it is sent."""
         message = {"role": "user", "content": content}
         if to in INSISTING:
-            expected = r"^messages\[1\]: nothing but blank text up to here, so there is nothing to answer$"
+            expected = r"^messages\[1\]: only blank text up to here, so there is nothing to answer$"
             with pytest.raises(MessageError, match=expected):
                 build(to, message, message)
         else:
@@ -402,7 +402,7 @@ class TestBadInput:
         if to in INSISTING:
             assert roles == ["user", "model" if to == "gemini" else "assistant", "user"]
             assert OPENING in json.dumps(talk(request)[0])
-            detail = f"the conversation starts with the assistant: '{OPENING}' stands before it"
+            detail = f"the conversation starts with the assistant: '{OPENING}' is put before it"
             assert details(request, "replaced") == [f"messages[0]: {detail}"]
         else:
             assert roles == ["assistant", "user"]
@@ -427,12 +427,12 @@ class TestBadInput:
         """An answer that says nothing is not sent, and so does not end a conversation."""
         request = build(to, GO, {"role": "assistant", "content": blank})
         assert [message["role"] for message in talk(request)] == ["user"]
-        assert details(request, "skipped") == ["messages[1]: nothing but blank text: left out"]
+        assert details(request, "skipped") == ["messages[1]: only blank text: left out"]
 
     @pytest.mark.parametrize("to", ["deepseek", "openai", "openai-responses"])
     def test_only_a_blank_answer(self, to: Target) -> None:
         """With nothing else to send it is an error there too."""
-        expected = r"^messages\[0\]: nothing but blank text up to here, so there is nothing to answer$"
+        expected = r"^messages\[0\]: only blank text up to here, so there is nothing to answer$"
         with pytest.raises(MessageError, match=expected):
             build(to, {"role": "assistant", "content": ""}, prompt="")
 
@@ -463,7 +463,7 @@ class TestBadInput:
         assert texts == ["Go.", "Yes.", "And?"]
         assert details(request, "skipped") == [
             "messages[0]: blank text",
-            "messages[2]: nothing but blank text: left out",
+            "messages[2]: only blank text: left out",
         ]
 
     @pytest.mark.parametrize(
@@ -553,7 +553,7 @@ class TestBadInput:
 HEIC = {"type": "image_url", "image_url": {"url": f"data:image/heic;base64,{PIXEL}"}}
 GIF = {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": PIXEL}}
 USUAL = "it takes image/gif, image/jpeg, image/png, image/webp"
-NO_ADDRESS = "takes no address of an image; send its bytes as a data: address"
+NO_ADDRESS = "takes no URL of an image; send its bytes as a data: URL"
 BASE64 = {"type": "base64", "media_type": "image/png", "data": PIXEL}
 IMAGES: list[tuple[str, dict[str, Any], Any]] = [
     ("anthropic", PNG, {"type": "image", "source": BASE64}),
@@ -1019,7 +1019,7 @@ class TestReasoning:
         request = build(to, GO, {"role": "assistant", "content": [SIGNED, "Yes.", SIGNED, " ", SIGNED]}, GO)
         assert json.dumps(request.body).count("Hm.") == 1
         assert details(request, "skipped") == [
-            "messages[1]: blank text", "messages[1]: reasoning that no answer follows: left out",
+            "messages[1]: blank text", "messages[1]: reasoning without a response after it: left out",
         ]  # fmt: skip
         request = build(to, GO, {"role": "assistant", "content": [SIGNED]}, GO)
         assert "Hm." not in json.dumps(request.body)
@@ -1030,7 +1030,7 @@ class TestReasoning:
         """A message of nothing but reasoning is no message."""
         request = build(to, GO, {"role": "assistant", "content": [SIGNED], "reasoning_content": "Hm."}, GO)
         assert [message["role"] for message in talk(request)] == ["user", "user"]
-        assert "messages[1]: nothing but blank text: left out" in details(request, "skipped")
+        assert "messages[1]: only blank text: left out" in details(request, "skipped")
 
     def test_before_a_call(self) -> None:
         """Reasoning before a call stays before it."""

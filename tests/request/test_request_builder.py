@@ -201,7 +201,7 @@ def test_own_marks_are_not_looked_for() -> None:
     for choice in ("own", "", "all"):
         with pytest.raises(MessageError) as refused:
             growing.request(marks=choice)
-        assert str(refused.value) == f"marks of a conversation that grows are 'auto' or 'none', not {choice!r}"
+        assert str(refused.value) == f"in a conversation that grows, marks is 'auto' or 'none', not {choice!r}"
     assert growing.request(marks="none").marks == ()
 
 
@@ -223,7 +223,7 @@ def test_what_is_refused_is_refused_again() -> None:
     for _ in range(2):
         with pytest.raises(MessageError) as refused:
             growing.request()
-        assert str(refused.value).startswith("messages[3].content[0]: bedrock takes no address of an image")
+        assert str(refused.value).startswith("messages[3].content[0]: bedrock takes no URL of an image")
     assert growing.size == 6
 
 

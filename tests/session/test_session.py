@@ -729,7 +729,7 @@ def test_two_models_in_turn() -> None:
             note = Note(
                 "cache",
                 "request",
-                "all so far went to anthropic, claude-opus-5-5: openai, gpt-5.6-sol has nothing of it in its cache",
+                "all so far went to anthropic, claude-opus-5-5: openai, gpt-5.6-sol has none of it in its cache",
             )
             assert (note in both.notes) == ((number, name) == (0, "gpt"))
         for one in (session, *alone.values()):
@@ -976,7 +976,7 @@ def test_another_model_shares_nothing() -> None:
     session.request(**OPUS)
     request = session.derive("Go on.").session.request(**SONNET)
     assert str(request.notes[-1]) == (
-        "cache: request: all so far went to anthropic, claude-opus-5-5: anthropic, claude-sonnet-4-5 has nothing of it "
+        "cache: request: all so far went to anthropic, claude-opus-5-5: anthropic, claude-sonnet-4-5 has none of it "
         "in its cache"
     )
     session = changed(make())[0]
@@ -1382,12 +1382,12 @@ def test_a_hit() -> None:
         Usage(input=2100, cached_read=2000),
     ):
         verdict = asked().record(said_so, at=1.0)
-        assert (verdict.kind, verdict.detail) == ("hit", "what was sent before was read from the cache")
+        assert (verdict.kind, verdict.detail) == ("hit", "the earlier request was read from the cache")
         assert verdict.read == pytest.approx(0.95, abs=0.01)
         assert verdict.expected == pytest.approx(0.98, abs=0.02)
         assert verdict.blame is None
     assert str(asked().record(Usage(input=100, cached_read=90))) == (
-        "hit: what was sent before was read from the cache (90% of the input read, 99% expected)"
+        "hit: the earlier request was read from the cache (90% of the input read, 99% expected)"
     )
 
 
@@ -1398,7 +1398,7 @@ def test_a_cold_start() -> None:
     session.request(**OPUS)
     assert session.record(MISS) == Verdict("cold start", "nothing was sent before", 0.0, 0.0)
     shared = session.record(Usage(input=2200, cached_read=1000))
-    assert (shared.kind, shared.detail) == ("hit", "what another request had left there was read from the cache")
+    assert (shared.kind, shared.detail) == ("hit", "an entry of another request was read from the cache")
     session.new_epoch(make(base="Other."))
     session.user("2")
     session.request(**OPUS)
@@ -1420,9 +1420,9 @@ def test_nothing_to_record() -> None:
 
 # How long after the first request the second was started, with what lifetimes, and what a miss is then.
 TIMES: dict[str, tuple[dict[str, Any], float | None, dict[str, str], str, str]] = {
-    "in time": (OPUS, 300.0, {}, "provider", "the earlier request begins this one, in time and large enough: "),
+    "in time": (OPUS, 300.0, {}, "provider", "this request starts with the earlier one, in time and large enough: "),
     "too late": (OPUS, 301.0, {}, "expired", "301 s after the last request; an entry lives 5m"),
-    "an hour is longer": (OPUS, 3600.0, {"lifetime": "1h"}, "provider", "the earlier request begins this one"),
+    "an hour is longer": (OPUS, 3600.0, {"lifetime": "1h"}, "provider", "this request starts with the earlier one"),
     "and ends too": (OPUS, 3601.5, {"lifetime": "1h"}, "expired", "3,602 s after the last request; an entry lives 1h"),
     "of the conversation": (OPUS, 400.0, {"prefix_lifetime": "1h"}, "expired", "400 s after the last request"),
     "not said": (
@@ -1430,11 +1430,11 @@ TIMES: dict[str, tuple[dict[str, Any], float | None, dict[str, str], str, str]] 
         None,
         {},
         "unknown",
-        "the requests are in order; an entry lives 5m: say when they began, record(..., at=)",
+        "the requests match; an entry lives 5m: pass their start, record(..., at=)",
     ),
     "openai": (GPT, 1801.0, {}, "expired", "1,801 s after the last request; an entry lives 30m"),
     "without marks": ({**GPT, "model": "gpt-5.5"}, 90000.0, {}, "expired", "90,000 s after the last request"),
-    "nobody says": ({"to": "deepseek", "model": "deepseek-v4-pro"}, None, {}, "provider", "the earlier request"),
+    "nobody says": ({"to": "deepseek", "model": "deepseek-v4-pro"}, None, {}, "provider", "this request starts with"),
 }
 
 
@@ -1552,7 +1552,7 @@ def test_another_cache_key() -> None:
 def test_nothing_was_asked_to_be_cached() -> None:
     """Where only marks are cached, a request without any leaves nothing."""
     verdict = asked(marks="none").record(MISS, at=1.0)
-    detail = "the earlier request asked for nothing to be cached"
+    detail = "the earlier request had no marks, so nothing was cached"
     assert (verdict.kind, verdict.detail, verdict.expected) == ("ours", detail, 0.0)
 
 
@@ -1579,12 +1579,12 @@ SAID: dict[str, tuple[dict[str, Any], str, str]] = {
     "anthropic does not know": (
         anthropic_says("previous_message_not_found"),
         "unknown",
-        "the requests are in order, and the provider says: previous message not found",
+        "the requests match, and the provider says: previous message not found",
     ),
     "anthropic cannot say": (
         anthropic_says("unavailable"),
         "unknown",
-        "the requests are in order, and the provider says: unavailable",
+        "the requests match, and the provider says: unavailable",
     ),
     "anthropic is not done": (anthropic_answer(0, 2200, diagnostics={"cache_miss_reason": None}), "provider", ""),
     "anthropic was not asked": (anthropic_answer(0, 2200, diagnostics=None), "provider", ""),
@@ -1601,17 +1601,17 @@ SAID: dict[str, tuple[dict[str, Any], str, str]] = {
     "openai cannot say": (
         openai_answer(0, 2200, prompt_cache_diagnostics={"type": "unavailable"}),
         "unknown",
-        "the requests are in order, and the provider says: unavailable",
+        "the requests match, and the provider says: unavailable",
     ),
     "openai says it was read": (
         openai_answer(400, 2200, prompt_cache_diagnostics={"type": "cache_hit"}),
         "hit",
-        "what was sent before was read from the cache",
+        "the earlier request was read from the cache",
     ),
     "a reason that is new": (
         openai_says("weather_changed"),
         "unknown",
-        "the requests are in order, and the provider says: weather changed",
+        "the requests match, and the provider says: weather changed",
     ),
 } | {
     f"openai's {reason}": (openai_says(f"{reason}_changed"), "ours", f"the provider says: {what} changed")
