@@ -68,11 +68,11 @@ class Dialect:
     files: tuple[str, ...] = ()
     """Fields that hold the bytes of an image or a file."""
     is_image: Callable[[Body], bool] | None = None
-    """Whether a block is an image, for an API whose cache depends on there being one."""
+    """Whether a block is an image, if the cache of this API depends on a request having images."""
     without_names: Callable[[Body], Body] | None = None
     """Return an item that is no message without the fields that only the API reads."""
     mark_by_itself: Callable[[Body, list[Segment]], None] | None = None
-    """Put the mark that the API places by itself on one of the segments."""
+    """Put the mark that the API adds automatically on one of the segments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class UsageShape:
     written: tuple[str, ...] = ()
     """Tokens written to the cache, for any lifetime."""
     written_for: tuple[str, ...] = ()
-    """Tokens written for one lifetime, which stands in place of the `*`."""
+    """Tokens written for one lifetime; the `*` is replaced by the lifetime."""
     written_details: tuple[str, ...] = ()
     """Lists of objects with a `ttl` and `input_tokens`."""
     input: tuple[str, ...] = ("input_tokens",)

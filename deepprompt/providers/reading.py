@@ -1,8 +1,8 @@
 """Read a request body of any provider into segments, in the order in which its cache reads it.
 
-That order is tools, system prompt, messages. The settings that a cache depends on are segments too; each stands before
-everything that can no longer be read from the cache once it changes. The dialects of all providers count together, so
-that a body nobody recognises, or one that mixes two dialects, is read as well.
+That order is tools, system prompt, messages. The settings that a cache depends on are segments too. Each comes before
+everything that can no longer be read from the cache once the setting changes. The dialects of all providers count
+together, so that a body of an unknown provider, or one that mixes two dialects, can be read as well.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _tool(tool: Body, place: str, number: int) -> Segment:
 
 
 def read_messages(messages: object, key: str, start: int = 0) -> list[Segment]:
-    """Return the segments of a list of messages, of which the first has the number `start`."""
+    """Return the segments of a list of messages. The first message has the number `start`."""
     found = []
     for number, message in enumerate(_mappings(messages, key, "content"), start):
         found += _ended(_message(message, f"{key}[{number}]", number))

@@ -32,7 +32,7 @@ class ProviderFacts(TypedDict, total=False):
 
     title: str
     like: str
-    """Another provider whose facts hold here too."""
+    """Another provider; its facts apply here too."""
     sources: list[dict[str, str]]
     defaults: dict[str, Any]
     models: list[ModelFacts]
@@ -181,7 +181,8 @@ def unknown_model(rules: Rules, route: str = "") -> str:
         return ""
     near = near_model(rules.model, rules.named)
     meant = f"; did you mean {route}{near}?" if near else ""
-    return f"{route}{rules.model} is not in the facts of {rules.as_of}, so the provider's careful defaults count{meant}"
+    unknown = f"{route}{rules.model} is not in the facts of {rules.as_of}"
+    return f"{unknown}, so the provider's conservative defaults apply{meant}"
 
 
 def plain_names(entry: ModelFacts) -> list[str]:

@@ -94,7 +94,8 @@ def _together(first: UsageShape, *others: UsageShape) -> UsageShape:
 _SHAPES = (
     _together(openai.USAGE, deepseek.USAGE, litellm.USAGE),  # first, because LiteLLM adds Anthropic's names
     responses.USAGE,  # before Anthropic's, which gives no details of its input
-    _LANGCHAIN,  # these two before Anthropic's, whose names they use for other numbers: their input has the cached
+    # Both before Anthropic's shape: they use its names, but their input includes the cached tokens.
+    _LANGCHAIN,
     _PYDANTIC_AI,
     _together(anthropic.USAGE, bedrock.USAGE),
     gemini.USAGE,

@@ -170,7 +170,7 @@ def report(capture: CaptureBytes, *arguments: str, said: str = "") -> dict[str, 
     return found
 
 
-UNKNOWN = " is not in the facts of 2026-11-15, so the provider's careful defaults count"
+UNKNOWN = " is not in the facts of 2026-11-15, so the provider's conservative defaults apply"
 
 
 def refused(capture: CaptureBytes, *arguments: str) -> str:
