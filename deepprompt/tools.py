@@ -26,7 +26,7 @@ class Fingerprint:
 def fingerprint(system: str, tools: Iterable[Mapping[str, object]] | None = None) -> Fingerprint:
     """Return the fingerprint of a prefix. The order of tools and of their keys does not change it."""
     expect(system, str, "fingerprint: system", "text, such as prompt.text", ToolError)
-    system_hash = sha256_hex(scrub(system, "system", []))
+    system_hash = sha256_hex(scrub(system))
     tools_hash = sha256_hex(canonical_tools(tools or ()))
     return Fingerprint(system_hash, tools_hash, sha256_hex(f"{system_hash}:{tools_hash}"))
 
@@ -44,7 +44,7 @@ def canonical_tools(tools: Iterable[Mapping[str, object]]) -> str:
         )
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"tools are not JSON: {why_not_json(error)}") from None
-    return scrub(text, "tools", [])
+    return scrub(text)
 
 
 def why_not_json(error: Exception) -> str:

@@ -94,7 +94,7 @@ def _report(found: Blame | None, tokens: tuple[int, int], prices: _Prices) -> di
     if found is None:
         return {"miss": False, "kept": tokens[0], "lost": 0, "new": tokens[1] - tokens[0]}
     what = {"miss": True, "why": found.why} | dataclasses.asdict(found)
-    what |= {key: redact(str(what[key]), key, []) for key in ("old", "new")}
+    what |= {key: redact(str(what[key])) for key in ("old", "new")}
     return what | {"cost": round(_cost(found, tokens, prices), 3), "prices": prices.basis}
 
 
@@ -126,4 +126,4 @@ def _where(found: Blame) -> str:
 
 def _quoted(line: str, kind: str) -> str:
     """Return a line so that trailing blanks, line ends and, if they matter, composed characters are visible."""
-    return json.dumps(redact(line, "", []), ensure_ascii=kind in _UNSEEN) if line else "(nothing)"
+    return json.dumps(redact(line), ensure_ascii=kind in _UNSEEN) if line else "(nothing)"

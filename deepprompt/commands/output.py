@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def write(text: str, path: str = "") -> None:
     """Write the exact bytes of a text to standard output, or replace a file with them."""
-    data = from_system(text, "output", []).encode()
+    data = from_system(text).encode()
     if path:
         _write_file(data, path)
     elif sys.stdout is None:  # closed before we started

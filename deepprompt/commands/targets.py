@@ -67,7 +67,7 @@ def _folder(target: str, path: str) -> Subject:
 
 def read_file(path: str, name: str) -> str:
     """Return the text of a file that messages call `name`."""
-    return decode(own_bytes(path, name), name, [])
+    return decode(own_bytes(path, name))
 
 
 def lock_target(name: str, target: str, settings: Settings, folder: str) -> LockedPrompt:

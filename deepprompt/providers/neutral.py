@@ -55,7 +55,7 @@ class ToolCall:
         try:
             value = json.loads(self.arguments or "{}")
             # Values that json reads but no provider does: NaN, 1e999, half a surrogate pair as an escape.
-            value = json.loads(scrub(json.dumps(value, ensure_ascii=False, allow_nan=False), place, []))
+            value = json.loads(scrub(json.dumps(value, ensure_ascii=False, allow_nan=False)))
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):

@@ -91,7 +91,7 @@ def _plain_tool(definition: Mapping[str, object]) -> Payload:
         raise ToolError(f"a tool is a mapping with a name, not {type(definition).__name__}")
     try:
         text = json.dumps(dict(definition), ensure_ascii=False, allow_nan=False, default=as_dict)
-        plain: Payload = json.loads(scrub(text, "tools", []))
+        plain: Payload = json.loads(scrub(text))
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"a tool is not JSON: {why_not_json(error)}") from None
     return plain

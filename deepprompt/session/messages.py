@@ -59,7 +59,7 @@ def plain_json(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_as_dict)
     except (TypeError, ValueError, RecursionError) as error:
         raise MessageError(f"a message is not JSON: {why_not_json(error)}") from None
-    return scrub(text, "message", [])
+    return scrub(text)
 
 
 def _as_dict(value: object) -> object:

@@ -166,17 +166,17 @@ def _texts(parts: Iterable[Part]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for part in parts:
         if part.origin != "deepprompt":  # that is a heading or the boundary
-            name = scrub(part.name, "name", [])
-            texts[name] = texts.get(name, "") + scrub(part.text, name, [])
+            name = scrub(part.name)
+            texts[name] = texts.get(name, "") + scrub(part.text)
     return {name: text.strip("\n") for name, text in texts.items() if not is_blank(text)}
 
 
 def _released(parts: Iterable[Part]) -> set[str]:
-    return {scrub(part.name, "name", []) for part in parts if part.pace is Pace.RELEASE}
+    return {scrub(part.name) for part in parts if part.pace is Pace.RELEASE}
 
 
 def _definitions(tools: Iterable[Mapping[str, object]]) -> dict[str, str]:
-    return {scrub(tool_name(tool), "name", []): canonical_tools([tool]) for tool in tools}
+    return {scrub(tool_name(tool)): canonical_tools([tool]) for tool in tools}
 
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, ChangeKind]]:
@@ -190,13 +190,13 @@ def _kind(before: str | None, after: str | None) -> ChangeKind:
 
 
 def _notice(kind: ChangeKind, source: str, wording: str, text: str = "") -> str:
-    said = "\n\n".join([_wording(wording), *([escape_tags(text, _TAGS, source, [])] if text else [])])
+    said = "\n\n".join([_wording(wording), *([escape_tags(text, _TAGS)] if text else [])])
     return f'<notice kind="{kind}" source="{_attribute(source)}">\n{said}\n</notice>'
 
 
 def _context(sections: Mapping[str, str]) -> str:
-    texts = [text or f"(nothing is known of {one_line(name, name, [])} any more)" for name, text in sections.items()]
-    said = "\n\n".join([escape_tags(text, _TAGS, "context", []) for text in texts])
+    texts = [text or f"(nothing is known of {one_line(name)} any more)" for name, text in sections.items()]
+    said = "\n\n".join([escape_tags(text, _TAGS) for text in texts])
     return f"<context>\n{_wording('context')}\n\n{said}\n</context>"
 
 
@@ -204,7 +204,7 @@ def _attribute(text: str) -> str:
     """Return a name escaped for an attribute, on one line."""
     for character, entity in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(character, entity)
-    return one_line(text, "notice", [])
+    return one_line(text)
 
 
 def _wording(name: str) -> str:

@@ -50,7 +50,7 @@ def frozen(prompt: Prompt) -> Prompt:
 
 
 def _clean(text: str) -> str:
-    return scrub(text, "part", [])
+    return scrub(text)
 
 
 def same(one: Prompt, other: Prompt) -> bool:

@@ -32,9 +32,9 @@ def load_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | N
         top = os.path.realpath(root) if root is not None else _repository_top(start, notes)
     except (OSError, ValueError) as error:
         reason = reason_of(error)
-        raise SourceError(f"load_claude_md: cwd {shown_path(cwd, [])!r} cannot be used: {reason}") from None
+        raise SourceError(f"load_claude_md: cwd {shown_path(cwd)!r} cannot be used: {reason}") from None
     if not (start + os.sep).startswith(top.rstrip(os.sep) + os.sep):
-        shown = [shown_path(path, []) for path in (cwd, os.fspath(root or top))]
+        shown = [shown_path(path) for path in (cwd, os.fspath(root or top))]
         raise SourceError(f"load_claude_md: cwd {shown[0]!r} is not below root {shown[1]!r}")
     below = os.path.relpath(start, top)
     folders = [] if below == os.curdir else below.split(os.sep)
@@ -57,12 +57,10 @@ def _repository_top(start: str, notes: list[Note]) -> str:
                 return start
             folder = above
         except OSError as error:  # it may be there: do not go past it
-            notes.append(
-                Note("skipped", shown_path(mark, []), f"cannot be read: {error.strerror}; nothing above counts")
-            )
+            notes.append(Note("skipped", shown_path(mark), f"cannot be read: {error.strerror}; nothing above counts"))
             return start
 
 
 def _load(root: str, path: str, notes: list[Note]) -> str | None:
-    shown = shown_path(os.path.join(root, path), [])
+    shown = shown_path(os.path.join(root, path))
     return load_advice(root, path, shown, file_limit=FILE_LIMIT, limit=FILE_LIMIT, may_pass=lambda _: None, notes=notes)

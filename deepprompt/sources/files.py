@@ -92,7 +92,7 @@ def clean_path(path: str) -> str:
     return path[1:] if path.startswith("//") else path
 
 
-def shown_path(path: str, notes: list[Note]) -> str:
+def shown_path(path: str, notes: list[Note] | None = None) -> str:
     """Return a path as a prompt may show it: hidden characters shown, keys redacted, invalid UTF-8 as U+FFFD."""
     return neutralise(redact(from_system(path, "path", notes), "path", notes), "path", notes)
 

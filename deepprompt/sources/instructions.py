@@ -58,12 +58,12 @@ def load_instruction_files(
     if not os.path.isdir(cwd):
         is_file = os.path.exists(cwd)
         detail = "it is a file; pass the folder that it lies in" if is_file else "there is no such folder"
-        notes.append(Note("skipped", shown_path(clean_path(cwd), []), detail))
+        notes.append(Note("skipped", shown_path(clean_path(cwd)), detail))
     for number, root in enumerate(search_roots(cwd, home)):
         for name in WHITELIST:
             path = clean_path(os.path.join(root, name))
             named = (f"~/{name}" if number else name) if portable else path
-            shown = shown_path(named, [])
+            shown = shown_path(named)
             base = os.path.basename(name)
             if base in loaded or room <= 0:
                 if os.path.lexists(path):

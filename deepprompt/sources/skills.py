@@ -99,10 +99,10 @@ class SkillStore:
         try:
             data = read_below(skill.root, skill.path, FILE_LIMIT, _refuse_claude_but_skills, whole=True).data
         except FileRefusedError as error:
-            path = shown_path(skill.path, [])
+            path = shown_path(skill.path)
             raise SkillError(f"the body of skill {name!r} is gone: {path}: {error}") from None
-        _, body = _split(decode(data, skill.path, []))
-        return neutralise(trim(body), skill.path, [])
+        _, body = _split(decode(data))
+        return neutralise(trim(body))
 
     def diff(self, old: SkillStore | None) -> list[SkillChange]:
         """Return what changed since `old`: this store's skills by name, then the removed ones."""
@@ -138,9 +138,7 @@ def load_skills(cwd: str | os.PathLike[str], home: str | os.PathLike[str] | None
                 if skill is None:
                     continue
                 if skill.name in found:
-                    notes.append(
-                        Note("skipped", shown_path(path, []), f"a skill named {skill.name!r} is listed already")
-                    )
+                    notes.append(Note("skipped", shown_path(path), f"a skill named {skill.name!r} is listed already"))
                 else:
                     found[skill.name] = skill
     return SkillStore(found.values(), notes)
@@ -158,7 +156,7 @@ def _skill_files(root: str, scan_folder: str, notes: list[Note]) -> Iterator[str
             return
         try:
             if _is_linked(root, folder):
-                notes.append(Note("skipped", shown_path(folder, []), "a linked folder"))
+                notes.append(Note("skipped", shown_path(folder), "a linked folder"))
                 continue
             with os.scandir(os.path.join(root, folder)) as listing:
                 entries = {}
@@ -168,7 +166,7 @@ def _skill_files(root: str, scan_folder: str, notes: list[Note]) -> Iterator[str
                         notes.append(
                             Note(
                                 "skipped",
-                                shown_path(f"{folder}/{entry.name}", []),
+                                shown_path(f"{folder}/{entry.name}"),
                                 "a link; linked folders are not searched",
                             )
                         )
@@ -176,7 +174,7 @@ def _skill_files(root: str, scan_folder: str, notes: list[Note]) -> Iterator[str
             continue
         except (OSError, ValueError) as error:
             reason = reason_of(error)
-            notes.append(Note("skipped", shown_path(folder, []), f"cannot be listed: {reason}"))
+            notes.append(Note("skipped", shown_path(folder), f"cannot be listed: {reason}"))
             continue
         if entries.get(SKILL_FILE) is False:
             yield f"{folder}/{SKILL_FILE}"
@@ -201,7 +199,7 @@ def _refuse_claude_but_skills(path: str) -> str | None:
 
 
 def _load(root: str, path: str, notes: list[Note]) -> Skill | None:
-    shown = shown_path(path, [])
+    shown = shown_path(path)
     try:
         data = read_below(root, path, FILE_LIMIT, _refuse_claude_but_skills, whole=True).data
     except FileRefusedError as error:
@@ -236,7 +234,7 @@ def _field(value: str, path: str, notes: list[Note], limit: int = NAME_LIMIT) ->
         notes.append(Note("cut", path, f"a name, run mode or tool of more than {limit} characters"))
     value = trim(value[:limit])
     # Truncation may turn a flag into hidden text, or a longer name into a speaker's tag.
-    while len(column := re.sub(_LONE_PIPE, r"\\|", neutralise(value, path, []))) > limit:
+    while len(column := re.sub(_LONE_PIPE, r"\\|", neutralise(value))) > limit:
         value = trim(value[:-1])
     return column
 

@@ -114,10 +114,10 @@ def reminder(name: str, overrides: Catalog | None = None, /, **variables: object
         raise VariableError(f"reminder {name!r} has no variable {', '.join(unknown)}; it takes: {takes}")
     if unset := sorted(variable for variable, value in variables.items() if value is None):
         raise VariableError(f"reminder {name!r} needs a value for {', '.join(unset)}, not None")
-    values = {variable.upper(): scrub(str(value), variable, []) for variable, value in variables.items()}
+    values = {variable.upper(): scrub(str(value)) for variable, value in variables.items()}
     body = interpolate(text.removesuffix("\n"), values, f"reminders/{name}", [], allow_empty=True)
     # Escape the whole body: the text around a value could complete a tag that the value starts.
-    body = escape_tags(body, (_REMINDER_TAG,), name, [])
+    body = escape_tags(body, (_REMINDER_TAG,))
     return f"<{_REMINDER_TAG}>\n{body}\n</{_REMINDER_TAG}>"
 
 

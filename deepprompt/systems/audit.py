@@ -255,7 +255,7 @@ def replay(record: dict[str, Any], assembler_for: dict[tuple[str, bool], PromptA
         now = assembler.assemble(task_ref, {name: path for name, path in names.items() if is_token(name)})
     except PromptAssemblyError as error:
         return Drift(f"it can no longer be assembled: {error}")
-    if old and sha256_hex(scrub(old, "record", [])) != digest:
+    if old and sha256_hex(scrub(old)) != digest:
         return Drift("the recorded text is not the one that its hash was made of", (), old, now.content)
     if now.content_hash == digest:
         return None

@@ -110,7 +110,7 @@ class SystemPromptBuilder:
         known, text = self._built
         if known is not project:
             self._built = _NOTHING  # before the new text is made: its memory is at hand then, and in the cache
-            first, second, third = render_sections(project, [])
+            first, second, third = render_sections(project)
             text = f"{self._prefix}{first}{second}{third}"
             if type(project) is ProjectContext:  # frozen: as long as it is the same one, so is the prompt
                 self._built = (project, text)
@@ -124,7 +124,7 @@ class SystemPromptBuilder:
         known, suffix = self._suffix
         if known is not project:
             self._suffix = _NOTHING
-            first, second, third = render_sections(project, [])
+            first, second, third = render_sections(project)
             suffix = f"{first}{second}{third}"
             if type(project) is ProjectContext:
                 self._suffix = (project, suffix)
@@ -134,7 +134,7 @@ class SystemPromptBuilder:
         """Return the UTF-8 bytes of the system prompt, without building its text."""
         if self._prefix_bytes is None:
             self._prefix_bytes = self._prefix.encode()
-        sections = () if self.project is None else render_sections(self.project, [])
+        sections = () if self.project is None else render_sections(self.project)
         return b"".join((self._prefix_bytes, *[section.encode() for section in sections]))
 
     def sha256(self) -> str:
@@ -170,12 +170,12 @@ def inject_recalled(system_prompt: str, recalled: str) -> str:
         raise _wrong("inject_recalled: system_prompt", "text, such as prompt.text", system_prompt)
     if not isinstance(recalled, str):
         raise _wrong("inject_recalled: recalled", "text", recalled)
-    prompt = scrub(system_prompt, "system prompt", [])
+    prompt = scrub(system_prompt)
     if not any(mark in prompt for mark in (DYNAMIC_CONTEXT_BOUNDARY, DYNAMIC_CONTEXT_BOUNDARY.replace("\n", "\r\n"))):
         prompt += DYNAMIC_CONTEXT_BOUNDARY
     if recalled and not prompt.endswith("\n"):
         prompt += "\n"
-    return prompt + _kept(escape_roles(recalled, "recalled", []), "recalled", [])
+    return prompt + _kept(escape_roles(recalled), "recalled", [])
 
 
 def _kept(text: str, source: str, notes: list[Note]) -> str:

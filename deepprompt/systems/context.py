@@ -30,10 +30,10 @@ class _NotKeptError(Exception):
 
 def render_project_context(project: ProjectContext) -> str:
     """Return the project, git status and git diff sections as one text."""
-    return "".join(render_sections(project, []))
+    return "".join(render_sections(project))
 
 
-def render_sections(project: ProjectContext, notes: list[Note]) -> tuple[str, str, str]:
+def render_sections(project: ProjectContext, notes: list[Note] | None = None) -> tuple[str, str, str]:
     """Return the project, git status and git diff sections, each starting with the newline that separates it."""
     try:
         short = (
@@ -66,11 +66,12 @@ def forget() -> None:
         section.cache_clear()
 
 
-def _rendered(section: Callable[[_Key], str], key: _Key, notes: list[Note]) -> str:
+def _rendered(section: Callable[[_Key], str], key: _Key, notes: list[Note] | None) -> str:
     try:
         return section(key)
     except _NotKeptError as error:
-        notes += error.notes
+        if notes is not None:
+            notes += error.notes
         return error.section
 
 

@@ -185,7 +185,7 @@ def _pair(text: str, answer: str) -> list[Message]:
 
 def _symbols(tier: Tier, notes: list[Note]) -> list[str]:
     pairs = _by_key(tier.symbols, "key of symbols")
-    texts = [_scrubbed(text, f"symbols of {scrub(key, '', [])}", notes) for key, text in pairs]
+    texts = [_scrubbed(text, f"symbols of {scrub(key)}", notes) for key, text in pairs]
     return [text for text in texts if text]
 
 

@@ -71,7 +71,7 @@ def visible_diff(old: bytes, new: bytes) -> Iterator[tuple[str, str]]:
 
 def spelled(text: str) -> str:
     """Return a text with its invisible characters spelled out, except where they are ordinary spelling."""
-    visible = _ODD.sub(_code, reveal(text, "", []))
+    visible = _ODD.sub(_code, reveal(text))
     return "".join([_coded(character) if category(character) in _NO_CHARACTER else character for character in visible])
 
 
@@ -94,7 +94,7 @@ def _owner(new: Stored, at: int) -> str:
     if not new.is_lines:
         if new.prompt is not None:
             return f", {_part(new.prompt, len(_decoded(new[:at])))}"
-        section = _section(to_text(new, "", []), len(to_text(new[:at], "", [])))
+        section = _section(to_text(new), len(to_text(new[:at])))
         return f", {section}" if section else ""
     path, inside = _leaf(new, at)
     block = inside.startswith(b"\n")

@@ -13,7 +13,7 @@ def display(text: str) -> str:
     cannot be encoded as UTF-8 becomes U+FFFD. Tabs stay.
     """
     # Keys first: a private key is recognised by its line breaks.
-    return one_line(reveal(redact(from_system(text, "", []), "", []), "", []), "", [])
+    return one_line(reveal(redact(from_system(text))))
 
 
 def counted(number: int, what: str) -> str:

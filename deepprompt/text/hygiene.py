@@ -1,8 +1,9 @@
 """Text from outside: decode it, show hidden characters, keep it from forging structure, truncate it.
 
-Every function is deterministic, takes time in proportion to its input, and adds its changes to `notes`; all but `cut`
-and `shorten` are idempotent. Loaders use `decode`, `neutralise` and `shorten`, which suit any prompt. Systems use
-`scrub`, `escape_boundary`, `escape_tags` and `one_line` where they join text, to protect the structure of their prompt.
+Every function is deterministic and takes time in proportion to its input; all but `cut` and `shorten` are idempotent.
+If you pass a list as `notes`, changes are added to it; `source` is the name of the text in these notes. Loaders use
+`decode`, `neutralise` and `shorten`, which suit any prompt. Systems use `scrub`, `escape_boundary`, `escape_tags` and
+`one_line` where they join text, to protect the structure of their prompt.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _one_of(characters: str) -> re.Pattern[str]:
 _SURROGATES = "\ud800-\udfff"
 
 
-def decode(data: bytes, source: str, notes: list[Note], *, complete: bool = True) -> str:
+def decode(data: bytes, source: str = "", notes: list[Note] | None = None, *, complete: bool = True) -> str:
     r"""UTF-8 bytes as text: without a BOM, `\n` for each line end, U+FFFD for what is not UTF-8.
 
     With `complete=False` the bytes stop somewhere in the file, and a character cut in two at the end is left out.
@@ -66,19 +67,20 @@ def decode(data: bytes, source: str, notes: list[Note], *, complete: bool = True
     return unify_line_ends(to_text(data.removeprefix(codecs.BOM_UTF8), source, notes, complete=complete))
 
 
-def to_text(data: bytes, source: str, notes: list[Note], *, complete: bool = True) -> str:
+def to_text(data: bytes, source: str = "", notes: list[Note] | None = None, *, complete: bool = True) -> str:
     """UTF-8 bytes as text with U+FFFD for what is not UTF-8, and nothing else changed."""
     try:
         return codecs.utf_8_decode(data, "strict", complete)[0]
     except UnicodeDecodeError as error:
         text = codecs.utf_8_decode(data, "replace", complete)[0]
-        offset = len(unify_line_ends(data[: error.start].decode()))
-        count = text.count("\ufffd") - data.count("\ufffd".encode())
-        notes.append(Note("replaced", source, "bytes that are not UTF-8, by U+FFFD", offset, count))
+        if notes is not None:
+            offset = len(unify_line_ends(data[: error.start].decode()))
+            count = text.count("\ufffd") - data.count("\ufffd".encode())
+            notes.append(Note("replaced", source, "bytes that are not UTF-8, by U+FFFD", offset, count))
         return text
 
 
-def from_system(text: str, source: str, notes: list[Note]) -> str:
+def from_system(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     """Return text from the operating system, such as an argument or a file name, as UTF-8 whatever the locale is."""
     try:
         data = text.encode("utf-8", "surrogateescape")
@@ -92,12 +94,13 @@ def unify_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def neutralise(text: str, source: str, notes: list[Note]) -> str:
+def neutralise(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     """Show hidden characters, and escape what a model could take for the end of a turn or for another speaker."""
     visible = reveal(text, source, notes)
     found: list[Note] = []
     neutral = escape_roles(visible, source, found)
-    notes += [replace(note, offset=_place_before(text, visible, note.offset or 0)) for note in found]
+    if notes is not None:
+        notes += [replace(note, offset=_place_before(text, visible, note.offset or 0)) for note in found]
     return neutral
 
 
@@ -126,13 +129,14 @@ def find_hidden(text: str) -> tuple[dict[str, list[int]], list[int]]:
     return dict(sorted(found.items())), marks
 
 
-def reveal(text: str, source: str, notes: list[Note]) -> str:
+def reveal(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     """Write each hidden, bidirectional or control character as `⟨U+XXXX⟩`, except where ordinary spelling needs it."""
     found, marks = find_hidden(text)
-    for character, places in found.items():
-        notes.append(Note("neutralised", source, f"hidden U+{ord(character):04X}", places[0], len(places)))
-    if marks:
-        notes.append(Note("kept", source, "text direction marks", marks[0], len(marks)))
+    if notes is not None:
+        for character, places in found.items():
+            notes.append(Note("neutralised", source, f"hidden U+{ord(character):04X}", places[0], len(places)))
+        if marks:
+            notes.append(Note("kept", source, "text direction marks", marks[0], len(marks)))
     if not found:
         return text
     pieces, start = [], 0
@@ -184,7 +188,7 @@ def _is_ordinary(character: str, text: str, start: int) -> bool:
     return False
 
 
-def scrub(text: str, source: str, notes: list[Note]) -> str:
+def scrub(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     """Replace lone surrogates by U+FFFD, so that the text encodes to UTF-8."""
     if text.isascii():
         return text
@@ -193,11 +197,12 @@ def scrub(text: str, source: str, notes: list[Note]) -> str:
     if first is None:
         return text
     scrubbed, count = surrogates.subn("\ufffd", text)
-    notes.append(Note("replaced", source, "lone surrogates, by U+FFFD", first.start(), count))
+    if notes is not None:
+        notes.append(Note("replaced", source, "lone surrogates, by U+FFFD", first.start(), count))
     return scrubbed
 
 
-def escape_boundary(text: str, source: str, notes: list[Note]) -> str:
+def escape_boundary(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     r"""Write `\` before each look-alike of the dynamic context boundary."""
     is_ascii = text.isascii()
     if text.count("=") + (0 if is_ascii else text.count("\uff1d") + text.count("\ufe66")) < 3:
@@ -207,7 +212,7 @@ def escape_boundary(text: str, source: str, notes: list[Note]) -> str:
     return _escape(text, pattern, lambda equals: f"\\{equals}", Note("neutralised", source, detail), notes)
 
 
-def escape_tags(text: str, names: tuple[str, ...], source: str, notes: list[Note]) -> str:
+def escape_tags(text: str, names: tuple[str, ...], source: str = "", notes: list[Note] | None = None) -> str:
     """Write the `<` before each of these tag names as `&lt;`, whatever case, form and gaps the tag is written in.
 
     No closing bracket is needed: what a model takes for a tag is enough. A full-width bracket keeps its width.
@@ -218,7 +223,7 @@ def escape_tags(text: str, names: tuple[str, ...], source: str, notes: list[Note
     return _escape(text, _tag_pattern(names, text.isascii()), _BRACKETS.__getitem__, note, notes)
 
 
-def escape_roles(text: str, source: str, notes: list[Note]) -> str:
+def escape_roles(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     """Write as `&lt;` the `<` of each special token (`<|im_end|>`, `<｜User｜>`) and of each tag that names a speaker.
 
     A tag's name counts only as a whole, so that the placeholders of ordinary text, such as `<username>`, stay.
@@ -229,7 +234,9 @@ def escape_roles(text: str, source: str, notes: list[Note]) -> str:
     return _escape(text, _role_pattern(text.isascii()), _BRACKETS.__getitem__, note, notes)
 
 
-def _escape(text: str, pattern: re.Pattern[str], write: Callable[[str], str], note: Note, notes: list[Note]) -> str:
+def _escape(
+    text: str, pattern: re.Pattern[str], write: Callable[[str], str], note: Note, notes: list[Note] | None
+) -> str:
     """Replace the first character of each match. Letters match in all their forms, such as full width."""
     plain = text if text.isascii() else text.translate(_plain_forms())
     places = [match.start() for match in pattern.finditer(plain)]
@@ -238,7 +245,8 @@ def _escape(text: str, pattern: re.Pattern[str], write: Callable[[str], str], no
     pieces = [text[: places[0]]]
     for place, following in pairwise([*places, len(text)]):
         pieces += (write(text[place]), text[place + 1 : following])
-    notes.append(replace(note, offset=places[0], count=len(places)))
+    if notes is not None:
+        notes.append(replace(note, offset=places[0], count=len(places)))
     return "".join(pieces)
 
 
@@ -302,7 +310,7 @@ def _role_pattern(is_ascii: bool) -> re.Pattern[str]:
 _BRACKETS = {"<": "&lt;", "\uff1c": "&#xFF1C;", "\ufe64": "&#xFE64;"}
 
 
-def one_line(text: str, source: str, notes: list[Note]) -> str:
+def one_line(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     """Replace each run of line breaks by one blank."""
     if text.isprintable():
         return text
@@ -311,7 +319,8 @@ def one_line(text: str, source: str, notes: list[Note]) -> str:
     if first is None:
         return text
     joined, count = breaks.subn(" ", text)
-    notes.append(Note("neutralised", source, "line breaks in a one-line field", first.start(), count))
+    if notes is not None:
+        notes.append(Note("neutralised", source, "line breaks in a one-line field", first.start(), count))
     return joined
 
 
@@ -328,7 +337,7 @@ def cut(text: str, limit: int) -> str:
 def shorten(text: str, limit: int) -> str:
     """Truncate a neutralised text, and keep it neutral: half a flag is hidden text, half of `<username>` a tag."""
     short = cut(text, limit)
-    while short != text and neutralise(short, "", []) != short:
+    while short != text and neutralise(short) != short:
         limit = len(short.removesuffix(TRUNCATION_MARKER).encode()) - 1
         short = cut(text, limit)
     return short

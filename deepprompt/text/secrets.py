@@ -49,11 +49,12 @@ def find_secrets(text: str) -> Iterator[tuple[str, re.Match[str]]]:
         yield next(kind for number, (kind, _) in enumerate(_KEYS) if match.group(f"k{number}") is not None), match
 
 
-def redact(text: str, source: str, notes: list[Note]) -> str:
+def redact(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     """Write `[redacted: KIND]` for each key in a text, and note its kind, place and the start of its SHA-256."""
     pieces, start = [], 0
     for kind, match in find_secrets(text):
-        notes.append(Note("redacted", source, f"{kind}, SHA-256 {sha256_hex(match.group())[:12]}", match.start()))
+        if notes is not None:
+            notes.append(Note("redacted", source, f"{kind}, SHA-256 {sha256_hex(match.group())[:12]}", match.start()))
         pieces += [text[start : match.start()], f"[redacted: {kind}]"]
         start = match.end()
     return "".join([*pieces, text[start:]]) if pieces else text

@@ -47,7 +47,7 @@ def _row(part: LockedPart) -> str:
 
 def _quoted(text: str) -> str:
     """Return a string of TOML, in which whatever a reviewer would not see is an escape."""
-    plain = json.dumps(scrub(text, "", []), ensure_ascii=False)
+    plain = json.dumps(scrub(text), ensure_ascii=False)
     return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08X}" for letter in plain)
 
 

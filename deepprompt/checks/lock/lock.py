@@ -141,9 +141,9 @@ def _locked(segment: Segment, folder: str) -> LockedPart:
     name, pace = _below(segment.place, folder), "static" if segment.pace is None else segment.pace.name.lower()
     if segment.pace is Pace.SESSION:
         return LockedPart(name, pace)
-    text = scrub(segment.text, "", [])
+    text = scrub(segment.text)
     if segment.kind == "setting":
-        return LockedPart(name, "setting", sha256=sha256_hex(text), value=redact(text, "", [])[:_SHOWN])
+        return LockedPart(name, "setting", sha256=sha256_hex(text), value=redact(text)[:_SHOWN])
     mark = "" if segment.mark is None else segment.mark or "default"
     version = _version(segment.origin)
     return LockedPart(name, pace, version, len(text.encode()), estimate_tokens(text), sha256_hex(text), mark)

@@ -282,4 +282,4 @@ def _difference(outcome: Outcome) -> list[str]:
 
 
 def _quoted(line: str) -> str:
-    return display(json.dumps(redact(line, "", []), ensure_ascii=False)) if line else "(nothing)"
+    return display(json.dumps(redact(line), ensure_ascii=False)) if line else "(nothing)"

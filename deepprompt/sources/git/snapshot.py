@@ -109,15 +109,15 @@ def read_git(
     if not cwd:
         raise SourceError("read_git: empty cwd; pass the project's folder")
     if not _may_be_folder(cwd):
-        raise SourceError(f"read_git: cwd {shown_path(cwd, [])!r} is not a folder")
+        raise SourceError(f"read_git: cwd {shown_path(cwd)!r} is not a folder")
     try:
         repository = find_repository(cwd, root)
         if repository is None:
             return GitSnapshot(state="none")
         return _snapshot(repository, os.path.realpath(cwd), deadline)
     except (SourceError, OSError) as error:
-        reason = from_system(str(error)[:_MOST_TAMED], "git", [])
-        reason = one_line(_tamed(reason, "git", []), "git", [])
+        reason = from_system(str(error)[:_MOST_TAMED])
+        reason = one_line(_tamed(reason, "git", []))
         return GitSnapshot(
             notes=(Note("skipped", "git", f"no git context: {reason}"[:MOST_REASON]),), state="unreadable"
         )
@@ -257,7 +257,7 @@ def _commit_lines(output: bytes | None, notes: list[Note]) -> tuple[str, ...]:
     lines = (output or b"").split(b"\n", _COMMITS)[:_COMMITS]
     texts = (one_line(_decoded(line, "git log", notes), "git log", notes) for line in lines if line)
     # Truncation may turn a longer name into a speaker's tag.
-    return tuple(neutralise(text[:MOST_SUBJECT], "git log", []) for text in texts)
+    return tuple(neutralise(text[:MOST_SUBJECT]) for text in texts)
 
 
 def _decoded(output: bytes, source: str, notes: list[Note]) -> str:
