@@ -12,9 +12,6 @@ from deepprompt.text.secrets import redact
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
-
-    _Key = TypeVar("_Key", str, tuple[str, ...])
 
 _MOST_KEPT = 1 << 14
 _FIELDS = ("cwd", "current_date", "git_status", "git_diff", "active_branch", "os_name", "os_version", "shell")
@@ -39,11 +36,15 @@ def render_sections(project: ProjectContext, notes: list[Note] | None = None) ->
         short = (
             project.cwd, project.current_date, project.os_name, project.os_version, project.shell, project.active_branch
         )  # fmt: skip
-        return (
-            _rendered(_project_section, short, notes),
-            _rendered(_status_section, project.git_status, notes),
-            _rendered(_diff_section, project.git_diff, notes),
-        )
+        status, diff = project.git_status, project.git_diff
+        try:
+            return _project_section(*short), _status_section(status), _diff_section(diff)
+        except _NotKeptError:
+            return (
+                _rendered(_project_section, short, notes),
+                _rendered(_status_section, (status,), notes),
+                _rendered(_diff_section, (diff,), notes),
+            )
     except (AttributeError, TypeError):  # checked only now, because this runs every turn
         refuse_project(project)
         raise
@@ -66,9 +67,9 @@ def forget() -> None:
         section.cache_clear()
 
 
-def _rendered(section: Callable[[_Key], str], key: _Key, notes: list[Note] | None) -> str:
+def _rendered(section: Callable[..., str], texts: tuple[str, ...], notes: list[Note] | None) -> str:
     try:
-        return section(key)
+        return section(*texts)
     except _NotKeptError as error:
         if notes is not None:
             notes += error.notes
@@ -77,8 +78,7 @@ def _rendered(section: Callable[[_Key], str], key: _Key, notes: list[Note] | Non
 
 # Most sections are the same in the next turn, and looking for keys takes longer than everything else here.
 @lru_cache(maxsize=64)
-def _project_section(short: tuple[str, ...]) -> str:
-    cwd, date, system, version, shell, branch = short
+def _project_section(cwd: str, date: str, system: str, version: str, shell: str, branch: str) -> str:
     if system and version:
         system = f"{system} {version}"
     fields = (("cwd", cwd), ("date", date), ("os", system), ("shell", shell), ("branch", branch))
