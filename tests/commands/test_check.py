@@ -30,7 +30,7 @@ def test_all_is_well(tmp_path: Path, capsys: Capture) -> None:
         "== lock: ok\n"
         "deepprompt.lock: 1 prompt is as it was locked (12 tokens)\n"
         "== perturb: ok\n"
-        "app:prompt: the static prefix (48 bytes) stayed in all N surroundings\n"
+        "app:prompt: the static prefix (48 bytes) is the same in all N surroundings\n"
         "\n"
         "all is well\n"
     )
@@ -75,7 +75,7 @@ def test_one_that_fails_hides_no_other(tmp_path: Path, capsys: Capture) -> None:
     assert said.count("nowhere:prompt: ") == 3
     assert " DP101 " in said
     assert "\nmain: " in said.partition("== lock")[2]
-    assert re.search(r"app:dated: the static prefix \(\d+ bytes\) moved in ", said)
+    assert re.search(r"app:dated: the static prefix \(\d+ bytes\) changed in ", said)
     report = json.loads(run(capsys, "check", "--cwd", folder, "--json", code=1))
     assert [list(check["errors"]) for check in report["checks"].values()] == [["bad"]] * 3
 

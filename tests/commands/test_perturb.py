@@ -63,14 +63,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_stable(capsys: CaptureText) -> None:
     """A function whose prefix stays: one line, exit 0."""
     printed = run(capsys, "perturb", "prompts:steady", *SKIP)
-    assert printed == "prompts:steady: the static prefix (8 bytes) stayed in all 2 surroundings\n"
+    assert printed == "prompts:steady: the static prefix (8 bytes) is the same in all 2 surroundings\n"
 
 
 @pytest.mark.usefixtures("project")
 def test_unstable(capsys: CaptureText) -> None:
     """A function whose prefix moves: what was moved, where, and the first difference; exit 1."""
     assert run(capsys, "perturb", "prompts.py:wide", *SKIP, code=1) == (
-        "prompts.py:wide: the static prefix (20 bytes) moved in 1 of 2 surroundings\n"
+        "prompts.py:wide: the static prefix (20 bytes) changed in 1 of 2 surroundings\n"
         "  terminal, to 213 columns: a number changed\n"
         "    where  text, line 2, byte 17\n"
         '    was    "Wrap at 80."\n'
@@ -83,7 +83,7 @@ def test_unstable(capsys: CaptureText) -> None:
 def test_a_boundary_of_ones_own(capsys: CaptureText) -> None:
     """What moves behind the boundary is told and no failure."""
     printed = run(capsys, "perturb", "prompts:cut", "--boundary", "\n--\n", *SKIP)
-    assert printed.splitlines()[1:] == ["  as it may, text moved with: terminal"]
+    assert printed.splitlines()[1:] == ["  text may change, and changed with: terminal"]
     assert failure(capsys, "perturb", "prompts:cut", "--boundary", "====", *SKIP) == (
         "prompts:cut: the boundary '====' does not stand in what it returned"
     )
@@ -96,11 +96,11 @@ def test_several(project: Path, capsys: CaptureText, tmp_path_factory: pytest.Te
     assert main(["perturb", "--cwd", str(project), *targets, *SKIP]) == 1
     printed = capsys.readouterr()
     assert re.findall(r"^(\S+): the static prefix \(\d+ bytes\) (\w+)", printed.out, re.MULTILINE) == [
-        ("prompts:steady", "stayed"),
-        ("prompts:wide", "moved"),
+        ("prompts:steady", "is"),
+        ("prompts:wide", "changed"),
     ]
     assert printed.err == f"deepprompt: prompts:failing: ValueError: no ({project}/prompts.py:14)\n"
-    assert run(capsys, "perturb", "--cwd", project, "prompts:steady", "prompts:steady", *SKIP).count("stayed") == 2
+    assert run(capsys, "perturb", "--cwd", project, "prompts:steady", "prompts:steady", *SKIP).count("is the same") == 2
 
 
 def test_json(project: Path, capsys: CaptureText) -> None:
@@ -192,8 +192,10 @@ def test_our_own_prompt(tmp_path: Path, capsys: CaptureText, monkeypatch: pytest
     moved = ("again", "home", "listing", "folder", "line ends")
     skip = [word for kind in MOVES if kind not in moved for word in ("--skip", kind)]
     printed = run(capsys, "perturb", "build --portable", *skip)
-    assert re.match(r"build --portable: the static prefix \([\d,]+ bytes\) stayed in all 5 surroundings\n", printed)
-    assert "\n  as it may, project moved with: folder\n" in printed
+    assert re.match(
+        r"build --portable: the static prefix \([\d,]+ bytes\) is the same in all 5 surroundings\n", printed
+    )
+    assert "\n  project may change, and changed with: folder\n" in printed
     printed = run(capsys, "perturb", "build", *skip, "--skip", "listing", "--skip", "line ends", code=1)
     assert re.findall(r"^  ([a-z ]+), .*: a path changed$", printed, re.MULTILINE) == ["home", "folder"]
     assert len(re.findall(r"^    where  instructions /.*\.md, file:", printed, re.MULTILINE)) == 2

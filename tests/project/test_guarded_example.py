@@ -164,7 +164,7 @@ DATED = (
             "in set(QUEUES.items())",
             "prompts.py",
             [("in QUEUES.items()", "in set(QUEUES.items())")],
-            ["prompts:triage: the static prefix (234 bytes) moved", "hash seed, to ", "perturb\n"],
+            ["prompts:triage: the static prefix (234 bytes) changed", "hash seed, to ", "perturb\n"],
             ["test_triage"],
             id="a set",
         ),

@@ -646,6 +646,6 @@ def test_functions_of_a_test(
     path = () if package or mode == "prepend" else ("-o", "pythonpath=.")
     result = pytester.runpytest_subprocess("-p", "deepprompt", f"--import-mode={mode}", *path, "tests")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*test_it:dated: the static prefix (29 bytes) moved in 3 of 7 surroundings"])
+    result.stdout.fnmatch_lines(["*test_it:dated: the static prefix (29 bytes) changed in 3 of 7 surroundings"])
     result.stdout.fnmatch_lines(["  clock, a day later: a date or a time changed", '    was    "Today is *."'])
     result.stdout.no_fnmatch_line("*Traceback*")

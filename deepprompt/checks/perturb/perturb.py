@@ -79,7 +79,9 @@ class Stability:
     def report(self) -> str:
         """Return the result in lines for a person."""
         made = [outcome for outcome in self.outcomes if not outcome.skipped]
-        verdict = f"moved in {len(self.unstable)} of {len(made)}" if self.unstable else f"stayed in all {len(made)}"
+        verdict = (
+            f"changed in {len(self.unstable)} of {len(made)}" if self.unstable else f"is the same in all {len(made)}"
+        )
         lines = [f"{self.target}: the static prefix ({self.prefix_bytes:,} bytes) {verdict} surroundings"]
         for outcome, others in _by_kind(self.unstable):
             lines += _difference(outcome)
@@ -92,13 +94,13 @@ class Stability:
         for part, kinds in behind.items():
             # A part that is never the same twice changes with every move; the list would say nothing.
             lines.append(
-                f"  as it may, {display(part)} moved with: {', '.join(kinds[:1] if _ALWAYS in kinds else kinds)}"
+                f"  {display(part)} may change, and changed with: {', '.join(kinds[:1] if _ALWAYS in kinds else kinds)}"
             )
         skipped: dict[str, list[str]] = {}
         for outcome in self.outcomes:
             kinds = skipped.setdefault(outcome.skipped, [])
             kinds += [outcome.kind] if outcome.kind not in kinds else []
-        lines += [f"  not moved: {', '.join(kinds)}: {display(why)}" for why, kinds in skipped.items() if why]
+        lines += [f"  skipped: {', '.join(kinds)}: {display(why)}" for why, kinds in skipped.items() if why]
         lines += [f"  {self.advice}"] if self.advice else []
         return "\n".join(lines)
 
@@ -149,7 +151,9 @@ def perturb(
             doubts = caller.outcomes([again] * _DOUBTS, base)
             first = next((doubt for doubt in doubts if not doubt.stable), first)
     if not first.stable:  # every move would show a difference, which proves nothing
-        outcomes = [Outcome(move.kind, move.said, skipped="it is not even the same twice") for move in moves]
+        outcomes = [
+            Outcome(move.kind, move.said, skipped="it is not the same twice even without a change") for move in moves
+        ]
     result = Stability(str(function), base.size, (first, *outcomes))
     return result if result.stable else replace(result, advice=base.advice)
 
@@ -187,7 +191,7 @@ class _Caller:
                 base = self.call(move.function, move.surroundings)
                 move.then()
             except CallError as error:
-                skipped = f"already before that it fails: {error.reason}"
+                skipped = f"it fails even before that: {error.reason}"
         if skipped:
             return Outcome(move.kind, move.said, skipped=skipped)
         try:

@@ -272,7 +272,7 @@ def test_what_is_stable_passes(name: str, perturbed: Callable[[str], Stability])
     result = perturbed(f"stable:{name}")
     assert result.stable, result.report()
     assert result.unstable == ()
-    may = re.findall(r"^  as it may, (.*) moved with: (.*)$", result.report(), re.MULTILINE)
+    may = re.findall(r"^  (.*) may change, and changed with: (.*)$", result.report(), re.MULTILINE)
     assert dict(may) == MAY.get(name, dict(may))
 
 
@@ -302,13 +302,13 @@ def test_alone_in_its_processes(tmp_path: Path) -> None:
     """Without any sharing it is the same: the complete test of one function, and its report."""
     result = perturb("prompts:dated", folder=write(tmp_path, ALONE))
     assert result.report() == (
-        "prompts:dated: the static prefix (25 bytes) moved in 2 of 24 surroundings\n"
+        "prompts:dated: the static prefix (25 bytes) changed in 2 of 24 surroundings\n"
         "  clock, a minute later: a date or a time changed\n"
         "    where  clock, argument:clock, line 2, byte 22\n"
         '    was    "It is 12:00."\n'
         '    is     "It is 12:01."\n'
         "    also   over midnight\n"
-        "  as it may, turn moved with: again"
+        "  turn may change, and changed with: again"
     )
 
 
@@ -317,8 +317,8 @@ def test_alone_and_stable(tmp_path: Path) -> None:
     """The complete test of a function that stays as it is."""
     lay_out(tmp_path, {"rules.md": "Test.\n"})
     assert perturb("prompts:rules", folder=write(tmp_path, ALONE)).report() == (
-        "prompts:rules: the static prefix (6 bytes) stayed in all 24 surroundings\n"
-        "  as it may, messages[0].content moved with: clock, time zone"
+        "prompts:rules: the static prefix (6 bytes) is the same in all 24 surroundings\n"
+        "  messages[0].content may change, and changed with: clock, time zone"
     )
 
 
@@ -380,7 +380,7 @@ def test_chance_is_not_put_down_to_a_move(monkeypatch: pytest.MonkeyPatch) -> No
     served(monkeypatch, "heads", "heads", "heads", "tails", "heads", "heads", "tails")
     result = perturb("m:f", skip=all_but("umask", "terminal"))
     assert kinds(result) == "again"
-    assert "  not moved: terminal, umask: it is not even the same twice" in result.report().splitlines()
+    assert "  skipped: terminal, umask: it is not the same twice even without a change" in result.report().splitlines()
     served(monkeypatch, "heads", "heads", "tails", "heads")
     assert kinds(perturb("m:f", skip=all_but("umask"))) == "umask"
 
@@ -416,7 +416,7 @@ def test_it_fails_in_a_copy(tmp_path: Path) -> None:
     code = f"import os\ndef make():\n    assert os.getcwd() == {str(tmp_path)!r}, 'lost'\n    return 'x'"
     result = perturb("prompts:make", folder=write(tmp_path, code), skip=all_but("folder", "line ends"))
     assert kinds(result) == "folder"
-    assert "\n  not moved: line ends: already before that it fails: AssertionError: lost (" in result.report()
+    assert "\n  skipped: line ends: it fails even before that: AssertionError: lost (" in result.report()
 
 
 @pytest.mark.parametrize("attributes, found", [("", "line ends"), ("*.md text eol=lf", ""), ("*.md -text", "")])
@@ -435,8 +435,8 @@ def test_a_folder_that_cannot_be_copied(tmp_path: Path, monkeypatch: pytest.Monk
     folder = write(lay_out(tmp_path, {"a": "", "b": ""}), "def make(): return 'x'")
     result = perturb("prompts:make", folder=folder, skip=all_but("folder", "line ends"))
     assert result.report() == (
-        "prompts:make: the static prefix (1 bytes) stayed in all 1 surroundings\n"
-        "  not moved: folder, line ends: the folder is too large to be copied: more than 1 files or 256 MiB"
+        "prompts:make: the static prefix (1 bytes) is the same in all 1 surroundings\n"
+        "  skipped: folder, line ends: the folder is too large to be copied: more than 1 files or 256 MiB"
     )
 
 
