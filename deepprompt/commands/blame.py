@@ -11,6 +11,7 @@ from deepprompt.checks.blame.blame import Blame, blame, total_tokens
 from deepprompt.commands.inputs import load_request
 from deepprompt.commands.options import check_provider, given
 from deepprompt.commands.output import write, write_json, write_lines
+from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.recognise import model_of
 from deepprompt.providers.segments import Segment
 from deepprompt.text.display import counted
@@ -71,7 +72,6 @@ class _Prices:
 def _prices(options: argparse.Namespace, new: list[Segment]) -> _Prices:
     if not options.provider:
         return _Prices(0.1, 1.0, "0.1 x for a read; --provider NAME counts by its own")
-    from deepprompt.providers.facts import bundled_facts
 
     facts = bundled_facts()
     check_provider(options, facts.providers())

@@ -6,8 +6,10 @@ import argparse
 import os
 import stat
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from deepprompt.checks.blame.blame import blame, total_tokens
+from deepprompt.checks.explain import explain
 from deepprompt.commands.inputs import (
     built,
     counter_of,
@@ -28,16 +30,24 @@ from deepprompt.commands.options import (
 from deepprompt.commands.output import say
 from deepprompt.counters import ESTIMATE, ByBytes, Counter
 from deepprompt.errors import MessageError, SourceError
+from deepprompt.inspector.page import render
+from deepprompt.inspector.timeline import timeline_view
+from deepprompt.inspector.views import View, difference_view, prompt_view
+from deepprompt.providers.facts import Facts, bundled_facts
 from deepprompt.providers.recognise import model_of, provider_of_model
+from deepprompt.providers.rules import Rules
+from deepprompt.providers.segments import Segment
+from deepprompt.session.transcript import (
+    are_requests,
+    is_log,
+    is_session,
+    read_log_transcript,
+    read_transcript,
+    sent_to,
+)
 from deepprompt.sources.files import reason_of, replace_file
 from deepprompt.text.parse import parse_json_lines
 from deepprompt.tokens import estimate_tokens
-
-if TYPE_CHECKING:
-    from deepprompt.inspector.views import View
-    from deepprompt.providers.facts import Facts
-    from deepprompt.providers.rules import Rules
-    from deepprompt.providers.segments import Segment
 
 # For a model that no provider is known by: an engine's cache, which reads any prefix that it has seen.
 _ENGINE = ("vllm", "any-model")
@@ -88,8 +98,6 @@ def run(options: argparse.Namespace) -> int:
     if options.old == options.new == "-":
         options.usage_error("A and B cannot both be standard input")
     view = _view(options)
-    from deepprompt.inspector.page import render
-
     path = _target(options.out)
     _write(path, render(view).encode())
     if options.open:
@@ -103,9 +111,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _view(options: argparse.Namespace) -> View:
-    from deepprompt.checks.explain import explain
-    from deepprompt.inspector.views import prompt_view
-
     folder = working_folder(options)
     if not options.old:
         prompt = built(["--cwd", folder])
@@ -135,18 +140,11 @@ def _view(options: argparse.Namespace) -> View:
 
 
 def _prompt(options: argparse.Namespace, segments: list[Segment], name: str) -> View:
-    from deepprompt.checks.explain import explain
-    from deepprompt.inspector.views import prompt_view
-
     counter = counter_of(options, model_of(segments))
     return prompt_view(explain(segments, counter), name)
 
 
 def _difference(options: argparse.Namespace, old: list[Segment], new: list[Segment]) -> View:
-    from deepprompt.checks.blame.blame import blame, total_tokens
-    from deepprompt.checks.explain import explain
-    from deepprompt.inspector.views import difference_view
-
     names = name_of(options.old), name_of(options.new)
     counter = counter_of(options, model_of(new))
     totals = total_tokens(old), total_tokens(new)
@@ -156,8 +154,6 @@ def _difference(options: argparse.Namespace, old: list[Segment], new: list[Segme
 
 def _is_conversation(data: Any, text: str) -> bool:
     """Whether parsed JSON is a saved session, several requests or a log, and not one prompt."""
-    from deepprompt.session.transcript import are_requests, is_log, is_session
-
     if isinstance(data, dict):
         return is_session(data) or is_log(data)
     return not text.startswith("[") or are_requests(data)  # without a bracket there was a value on each line
@@ -165,11 +161,6 @@ def _is_conversation(data: Any, text: str) -> bool:
 
 def _session(options: argparse.Namespace, data: Any, name: str) -> View:
     """Return the view of a conversation."""
-    from deepprompt.checks.explain import explain
-    from deepprompt.inspector.timeline import timeline_view
-    from deepprompt.providers.facts import bundled_facts
-    from deepprompt.session.transcript import is_log, read_log_transcript, read_transcript, sent_to
-
     facts = bundled_facts()
     check_provider(options, facts.providers())
     logged = is_log(data)

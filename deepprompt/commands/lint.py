@@ -15,6 +15,7 @@ from deepprompt.commands.output import say, write, write_json, write_lines
 from deepprompt.commands.settings import read_settings
 from deepprompt.commands.targets import load_subject, read_file
 from deepprompt.errors import SourceError
+from deepprompt.providers.facts import bundled_facts
 
 _FORMATS = ("text", "json", "sarif")
 
@@ -80,8 +81,6 @@ def run(options: argparse.Namespace) -> int:
     if options.model and not options.provider:
         options.usage_error("--model needs --provider NAME, the provider of the model")
     if options.provider:
-        from deepprompt.providers.facts import bundled_facts
-
         check_provider(options, bundled_facts().providers())
     folder = working_folder(options)
     settings = read_settings(folder, options.config)

@@ -19,6 +19,8 @@ from deepprompt.commands.options import own_bytes
 from deepprompt.commands.output import say
 from deepprompt.errors import SourceError
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
+from deepprompt.providers.facts import bundled_facts
+from deepprompt.providers.rules import unknown_model
 
 FILE = "pyproject.toml"
 _TABLE = "tool.deepprompt"
@@ -56,8 +58,6 @@ def _unknown_models(settings: Settings) -> Iterator[str]:
     """Yield a line for each model that the facts do not know. That is no error, as new models come out every month."""
     if not settings.models:
         return
-    from deepprompt.providers.facts import bundled_facts
-    from deepprompt.providers.rules import unknown_model
 
     facts = bundled_facts()
     for provider, model in settings.models:
@@ -105,7 +105,6 @@ def _model(text: str) -> tuple[str, str]:
     provider, slash, model = text.partition("/")
     if not slash or not provider or not model:
         raise SourceError(f"{text!r} is not written as PROVIDER/MODEL")
-    from deepprompt.providers.facts import bundled_facts
 
     if provider not in (known := bundled_facts().providers()):
         raise SourceError(f"no provider {provider!r}; there are: {', '.join(known)}")
