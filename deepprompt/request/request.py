@@ -7,6 +7,7 @@ input gives the same bytes, and one more turn changes nothing that was sent befo
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -134,12 +135,14 @@ class RequestBuilder:
         return _finished(self._to, body, draft, [], self._rules.explicit_minimum)
 
     def _window(self, size: int | None = None) -> list[Message]:
-        """Return the messages that are not settled."""
-        messages = self._conversation.messages[self._settled_messages :]
+        """Return the messages that are not settled, of all or of the caller's first `size`."""
+        messages = self._conversation.messages
+        end = len(messages)
         if size is not None and size < self._conversation.size:
-            return [message for message in messages if message.index < size]
-        self._conversation.check_answered()
-        return messages
+            end = bisect_left(messages, size, key=lambda message: message.index)
+        else:
+            self._conversation.check_answered()
+        return messages[self._settled_messages : end]
 
     def _outlined(self, messages: list[Message]) -> Outline:
         if self._settled.size:

@@ -169,6 +169,22 @@ def test_tricky_conversations(messages: list[Message], to: Target) -> None:
     assert grow(brought, messages[-1:], to, MODELS[to][0].name, {}, lambda: True)
 
 
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("messages", TRICKY.values(), ids=TRICKY)
+def test_the_start_of_a_conversation(messages: list[Message], to: Target) -> None:
+    """The request for the first messages is the one that a conversation of only these has, built whole or grown."""
+    prompt, model = replace(RULES, tools=(BASH,)), MODELS[to][0].name
+    builder = RequestBuilder(prompt, Conversation(messages), to=to, model=model)
+    grown = RequestBuilder(prompt, Conversation(messages), to=to, model=model)
+    options, sent = Options(marks="auto"), 0
+    for end in range(1, len(messages)):
+        built = outcome(partial(build_request, prompt, messages[:end], to=to, model=model, sent=sent, marks="auto"))
+        if isinstance(built, Request):
+            assert same(builder.build(options, sent, end), built)
+            assert same(grown.build_next(options, sent, end), built)
+            sent = end
+
+
 def test_neighbours_are_one_message_across_turns() -> None:
     """Where roles take turns, an answer that nobody sees joins what stands around it, after any number of requests."""
     messages = [user("1"), assistant(" "), user("2"), assistant("3"), user("4"), assistant("5"), user("6")]
