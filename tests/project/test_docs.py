@@ -87,6 +87,18 @@ def test_the_reference_has_every_public_name() -> None:
         assert hasattr(importlib.import_module(module), member), name
 
 
+def test_the_table_of_modules_is_true() -> None:
+    """Every name that the reference lists beside a module can be imported from it."""
+    page = (DOCS / "reference" / "prompts.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(deepprompt\.[\w.]+)` \| (.*) \|$", page, re.MULTILINE)
+    listed = [(module, name) for module, names in rows for name in re.findall(r"`(\w+)`", names)]
+    assert len(listed) > 20
+    top = {"DeepPromptError", "Literal"}
+    assert [
+        pair for pair in listed if not hasattr(importlib.import_module(pair[0]), pair[1]) and pair[1] not in top
+    ] == []
+
+
 def seen(node: ast.AST) -> Iterator[ast.expr]:
     """Every annotation that a user of a class or function sees: its arguments, results and public fields."""
     if isinstance(node, ast.ClassDef):
