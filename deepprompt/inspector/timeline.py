@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from deepprompt.checks.blame.blame import Blame, blame
 from deepprompt.checks.explain import Explanation
@@ -17,6 +16,7 @@ from deepprompt.inspector.page import label_of
 from deepprompt.inspector.views import View, cause_of, prompt_view
 from deepprompt.providers.segments import Segment
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.checks.cache.simulate import Charge, Simulation
     from deepprompt.session.transcript import Answer

@@ -6,10 +6,9 @@ pytest itself; a fixture imports what it needs when a test asks for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from deepprompt.checks.cache.prefixes import NumberedRequest, Prefixes, user_message_ends
 from deepprompt.errors import MessageError
 from deepprompt.providers.rules import seconds
 from deepprompt.providers.segments import Segment
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.providers.rules import Rules
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from deepprompt.checks.cache.automatic import Automatic
 from deepprompt.checks.cache.caches import Cache, Implicit, Marked
@@ -20,6 +19,7 @@ from deepprompt.checks.segments import as_segments
 from deepprompt.errors import MessageError
 from deepprompt.tokens import estimate_tokens
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.providers.rules import Rules
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from deepprompt.checks.lint.findings import Finding, Rule
 from deepprompt.checks.lint.request_view import ANTHROPICS, BEDROCKS, OPENAIS, CarriedMark, RequestView
@@ -12,6 +11,7 @@ from deepprompt.errors import MessageError
 from deepprompt.providers.dialect import time_of
 from deepprompt.providers.rules import seconds
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.providers.rules import Rules
 

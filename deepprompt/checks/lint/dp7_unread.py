@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from deepprompt.checks.cache.prefixes import user_message_ends
 from deepprompt.checks.lint.findings import Rule
 from deepprompt.checks.lint.turn_view import Turn, shared
 from deepprompt.providers.rules import seconds
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.providers.rules import Rules
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepprompt.checks.lint.findings import Finding, Limits, Subject
 from deepprompt.providers import anthropic, bedrock, openai
@@ -18,6 +18,7 @@ from deepprompt.providers.recognise import MESSAGES, provider_of
 from deepprompt.providers.segments import Segment
 from deepprompt.tokens import estimate_tokens
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.providers.rules import Rules
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepprompt.checks.cache.prefixes import Prefixes, read_options
 from deepprompt.checks.lint.findings import Subject
@@ -13,6 +13,7 @@ from deepprompt.providers.recognise import MODELS
 from deepprompt.providers.segments import Segment
 from deepprompt.tokens import estimate_tokens
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.providers.rules import Rules
 
