@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import runpy
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -160,3 +161,14 @@ def test_the_layout_is_the_layout() -> None:
         if not path.name.startswith("__") and path.name != "py.typed"
     }
     assert top <= named
+
+
+@pytest.mark.slow
+def test_the_walks_are_real() -> None:
+    """The drawings on the page for contributors are what a trace shows."""
+    written = runpy.run_path(str(ROOT / "scripts" / "write_walks.py"))["walks"]()
+    layout = (DOCS / "layout.md").read_text("utf-8")
+    outdated = [
+        name for name, drawing in written.items() if f"<!-- walk: {name} -->\n```text\n{drawing}```\n" not in layout
+    ]
+    assert outdated == [], "run scripts/write_walks.py"
