@@ -9,12 +9,18 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import subprocess
+import time
 from contextlib import suppress
+
+from deepprompt.errors import DeepPromptError
+from deepprompt.sources.git.repository import find_repository, read_state
+from deepprompt.sources.git.run import open_git
 
 _LINKED = frozenset((".venv", "venv", "node_modules", ".tox", ".nox"))
 _LEFT_OUT = frozenset(("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"))
 _MOST_FILES, _MOST_BYTES = 20_000, 1 << 28
+_MOST_NAMES = 1 << 24
+_TIMEOUT = 30.0
 
 
 def copy_project(folder: str, copy: str, private: str) -> str:
@@ -94,17 +100,21 @@ def use_crlf(copy: str, folder: str) -> None:
 
 
 def _converted_by_git(folder: str) -> frozenset[str] | None:
-    """Return the files whose line ends git may change, None outside a repository."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "-C", folder, "ls-files", "-z", "--eol", "--cached", "--others", "--exclude-standard"]
+    """Return the files whose line ends git may change, None where no repository can say it."""
+    deadline = time.monotonic() + _TIMEOUT
     try:
-        run = subprocess.run(command, capture_output=True, timeout=30, check=False, env=environment)
-    except (OSError, subprocess.TimeoutExpired):
+        repository = find_repository(folder)
+        if repository is None:
+            return None
+        state = read_state(repository, deadline)
+        with open_git(repository, state, folder, deadline, own_only=True, most=_MOST_NAMES) as (run, _):
+            (output,) = run(("ls-files", "-z", "--eol", "--cached", "--others", "--exclude-standard"))
+    except (DeepPromptError, OSError, ValueError):
         return None
-    if run.returncode:
+    if output is None or len(output) == _MOST_NAMES:
         return None
-    rows = [row.partition("\t") for row in os.fsdecode(run.stdout).split("\0") if row]
-    # Each row has the line ends in the index and the work tree, then the attributes.
+    rows = [row.partition("\t") for row in os.fsdecode(output).split("\0") if row]
+    # Each row has the line ends in the index and in the work tree, then what .gitattributes say.
     return frozenset(
         os.path.normpath(path) for said, _, path in rows if "attr/-text" not in said and "eol=lf" not in said
     )

@@ -250,7 +250,9 @@ def blocks(language: str) -> list[str]:
 def test_the_page_tells_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: CaptureText) -> None:
     """Its examples give what it says, whatever day it is, and its table has every move."""
     monkeypatch.chdir(lay_out(tmp_path, {"prompts.py": blocks("python")[0]}))
-    monkeypatch.setattr("deepprompt.checks.perturb.moves._other_locales", lambda: ["C"])  # elsewhere there may be more
+    monkeypatch.setattr(
+        "deepprompt.checks.perturb.moves._other_locales", lambda _folder: ["C"]
+    )  # elsewhere there may be more
     days = "(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
     shown = [re.sub(days, "DAY", text) for text in blocks("text")]
     for command, text in zip(blocks("sh"), shown, strict=True):

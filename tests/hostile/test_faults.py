@@ -36,6 +36,7 @@ from deepprompt.errors import AuditError, PromptAssemblyError, SkillError, Sourc
 from deepprompt.prompt import sha256_hex
 from deepprompt.sources.claude_md import load_claude_md
 from deepprompt.sources.git import process as process_module
+from deepprompt.sources.git import run as run_module
 from deepprompt.sources.git import snapshot as git_module
 from tests.support.hostile.properties import assert_neutral, assert_sound
 from tests.support.layout import lay_out
@@ -310,7 +311,7 @@ def canned(cwd: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             said.update(zip(map(tuple, missing), real(missing, **named), strict=True))
         return [said[tuple(command)] for command in commands]
 
-    monkeypatch.setattr(git_module, "run_side_by_side", say)
+    monkeypatch.setattr(run_module, "run_side_by_side", say)
     return cwd
 
 

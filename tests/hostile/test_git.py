@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from deepprompt import DYNAMIC_CONTEXT_BOUNDARY, read_git
+from deepprompt.sources.git import run as run_module
 from deepprompt.sources.git import snapshot as git_module
 from deepprompt.sources.git.snapshot import DIFF_LIMIT, MOST_REASON, MOST_SUBJECT, STATUS_LIMIT, GitSnapshot
 from deepprompt.text.hygiene import TRUNCATION_MARKER
@@ -69,7 +70,7 @@ def test_trap(scene: Scene, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         said = [snapshot(name, trap, cwd) for _ in range(trap.turns)]
     if trap.alone:
         with monkeypatch.context() as patch:
-            patch.setattr(git_module, "_GIT", ())
+            patch.setattr(run_module, "_GIT", ())
             git_module._known.cache_clear()
             said.append(snapshot(name, trap, cwd))
     if name in FIRST.values() and not trap.seam and trap.steady:

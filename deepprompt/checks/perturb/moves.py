@@ -16,8 +16,10 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
 
+from deepprompt.errors import SourceError
 from deepprompt.sources.checkout import copy_project, use_crlf
 from deepprompt.sources.function import Function, Surroundings
+from deepprompt.sources.git.run import find_program, work_trees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +115,7 @@ def _plain_moves(start: Surroundings, private: str) -> Iterator[tuple[MoveKind, 
     yield "clock", "over midnight", replace(start, clock=start.clock + _NOON + 1)
     zone = _other_zone()
     yield "time zone", f"to TZ={zone}", environment(TZ=zone)
-    for locale in _other_locales():
+    for locale in _other_locales(start.folder):
         yield "locale", f"to {locale}", environment(LC_ALL=locale, LANG=locale, LANGUAGE=locale.partition(".")[0])
     for seed in _SEEDS:
         yield "hash seed", f"to {seed}", replace(start, hash_seed=seed)
@@ -139,13 +141,14 @@ def _other_zone() -> str:
     return name if any(os.path.isfile(os.path.join(path, name)) for path in zoneinfo.TZPATH) else rule
 
 
-def _other_locales() -> list[str]:
+def _other_locales(folder: str) -> list[str]:
     """Return up to two installed locales other than the current one, of another language if there is one."""
     current = next((os.environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "C")
     try:
-        run = subprocess.run(["locale", "-a"], capture_output=True, timeout=10, check=False)
+        command = [find_program("locale", work_trees(folder)), "-a"]
+        run = subprocess.run(command, capture_output=True, timeout=10, check=False, cwd=os.sep)
         installed = run.stdout.decode(errors="replace").split()
-    except (OSError, subprocess.TimeoutExpired):
+    except (SourceError, OSError, subprocess.TimeoutExpired):
         installed = []
     plain = ("C", "POSIX", "C.utf8", "C.UTF-8")
     language = current.partition("_")[0]

@@ -135,15 +135,15 @@ def _follow_git_file(top: str) -> tuple[str, str]:
     line = _line(top, ".git")
     if not line.startswith("gitdir: "):
         raise SourceError("the .git file does not say where its git directory is")
-    git_dir = os.path.realpath(os.path.join(top, line.removeprefix("gitdir: ")))
+    git_dir = _really(top, line.removeprefix("gitdir: "))
     dot_git = os.path.join(top, ".git")
     try:
-        back = os.path.join(git_dir, _line(git_dir, "gitdir"))
-        if _line(git_dir, "commondir") == "../.." and os.path.realpath(back) == dot_git:
+        back = _really(git_dir, _line(git_dir, "gitdir"))
+        if _line(git_dir, "commondir") == "../.." and back == dot_git:
             return git_dir, os.path.dirname(os.path.dirname(git_dir))  # a linked work tree
     except FileRefusedError:
         work_tree = _settings(git_dir, git_dir).get("core.worktree")
-        if work_tree and os.path.realpath(os.path.join(git_dir, work_tree)) == top:
+        if work_tree and _really(git_dir, work_tree) == top:
             return git_dir, git_dir  # a submodule
     raise SourceError("the .git file names a git directory that does not belong to this folder")
 
@@ -172,6 +172,13 @@ def _read_if_there(root: str, path: str, limit: int = _MOST_SMALL) -> Contents |
 
 def _line(root: str, path: str) -> str:
     return os.fsdecode(_read(root, path).data).removesuffix("\n")
+
+
+def _really(folder: str, path: str) -> str:
+    """Return where a path that a repository names leads to, seen from a folder."""
+    if "\0" in path:
+        raise SourceError(f"a path that {folder} names has a NUL in it")
+    return os.path.realpath(os.path.join(folder, path))
 
 
 def _head(git_dir: str, common_dir: str) -> tuple[str, str]:

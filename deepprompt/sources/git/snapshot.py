@@ -17,8 +17,10 @@ from functools import lru_cache
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
 from deepprompt.sources.files import path_text, shown_path
-from deepprompt.sources.git.process import run_side_by_side, signals_wait
-from deepprompt.sources.git.repository import Repository, find_repository, private_git_dir, read_state
+from deepprompt.sources.git.objects import find_borrowed, find_linked
+from deepprompt.sources.git.repository import Repository, find_repository, read_state
+from deepprompt.sources.git.run import open_git
+from deepprompt.text.display import display
 from deepprompt.text.hygiene import decode, from_system, neutralise, one_line, shorten
 from deepprompt.text.secrets import redact
 
@@ -30,21 +32,10 @@ STATUS_LIMIT = 4_000
 DIFF_LIMIT = 8_000
 MOST_SUBJECT = 1_000
 MOST_REASON = 1_000
-_MOST_OUTPUT = 1 << 20
 _ABBREVIATED = r"(?m)^ \.\.\..*(?= \| )"
 # Far more than is shown. Cleaning more would take too long after the deadline.
 _MOST_TAMED = 1 << 14
 
-# A second line of defence: the private git directory is enough, and these alone would not stop content filters.
-_GIT = (
-    "--no-pager",
-    "-c", "core.fsmonitor=false",
-    "-c", "core.hooksPath=/dev/null",
-    "-c", "core.untrackedCache=false",
-    "-c", "core.quotePath=false",
-    "-c", "log.mailmap=false",
-    "-c", "safe.bareRepository=explicit",
-)  # fmt: skip
 _DIFF = ("diff", "--stat=80", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all")
 _STATUS = ("status", "--short", "--untracked-files=normal", "--ignore-submodules=all", "--no-ahead-behind")
 _COMMITS = 3
@@ -85,6 +76,7 @@ class _Known:
     """
 
     key: tuple[object, ...]
+    linked: list[str] | None = None
     nothing_outside: bool = False
     nothing_staged: bool = False
     commits: bytes | None = None
@@ -115,7 +107,7 @@ def read_git(
         if repository is None:
             return GitSnapshot(state="none")
         return _snapshot(repository, os.path.realpath(cwd), deadline)
-    except (SourceError, OSError) as error:
+    except (SourceError, OSError, ValueError) as error:  # a path with a NUL in it is a ValueError
         reason = from_system(str(error)[:_MOST_TAMED])
         reason = one_line(_tamed(reason, "git", []))
         return GitSnapshot(
@@ -134,7 +126,6 @@ def _may_be_folder(path: str) -> bool:
 
 
 def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
-    git = _find_git(outside=repository.top)
     state = read_state(repository, deadline)
     known = _known((repository, state.key))
     commands: dict[str, tuple[str, ...]] = {"status": _STATUS, "unstaged diff": _DIFF}
@@ -142,15 +133,11 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
         commands["staged diff"] = (*_DIFF, "--cached")
     if known.commits is None and repository.commit:
         commands["commits"] = _LOG
-    with signals_wait() as interrupted, private_git_dir(repository, state, deadline) as folder:
-        environment = _environment(repository, git, folder)
-
-        def run(*commands: tuple[str, ...]) -> list[bytes | None]:
-            lines = [(git, *_GIT, *command) for command in commands]
-            return run_side_by_side(
-                lines, cwd=cwd, env=environment, deadline=deadline, most=_MOST_OUTPUT, give_up=interrupted
-            )
-
+    objects = os.path.join(repository.common_dir, "objects")
+    if known.linked is None and time.monotonic() < deadline:
+        known.linked = find_linked(objects, deadline)
+    borrowed = [*find_borrowed(objects), *(known.linked or ())]
+    with open_git(repository, state, cwd, deadline, own_only=bool(borrowed)) as (run, interrupted):
         if not known.nothing_outside:
             outside = run(_names_outside(state.index.data))[0] if state.index else b""
             if outside:
@@ -167,7 +154,8 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
     staged = outputs.get("staged diff", b"")
     known.nothing_staged = staged == b""
     known.commits = outputs.get("commits", known.commits)
-    notes = [
+    notes = _borrowed_notes(borrowed)
+    notes += [
         Note("skipped", "git", f"no {name}: git failed or was not done in time")
         for name, output in outputs.items()
         if output is None
@@ -184,56 +172,18 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
     )
 
 
+def _borrowed_notes(borrowed: list[str]) -> list[Note]:
+    if not borrowed:
+        return []
+    detail = f"{display(borrowed[0])}: objects that lie outside the repository are not read"
+    return [Note("refused", "git", detail, count=len(borrowed))]
+
+
 def _names_outside(index: bytes) -> tuple[str, ...]:
     """Return the command that prints the paths of an index that lead out of the work tree."""
     # By default git expands the folders that a sparse index leaves out, and touches the objects that it reads for that.
     sparse = ("--sparse",) if b"sdir" in index else ()
     return ("ls-files", *sparse, "--", *_OUTSIDE)
-
-
-def _find_git(outside: str) -> str:
-    """Return git's absolute path. Skip relative entries of PATH and those in the repository: they could be hostile."""
-    name = "git.exe" if os.name == "nt" else "git"
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(folder, name)
-        if not os.path.isabs(folder) or not os.path.isfile(path) or not os.access(path, os.X_OK):
-            continue
-        if not os.path.realpath(path).startswith(outside.rstrip(os.sep) + os.sep):
-            return path
-    raise SourceError("git is not installed, or not in an absolute folder of PATH")
-
-
-def _environment(repository: Repository, git: str, folder: str) -> dict[str, str]:
-    """Return the complete environment of git. It inherits only the folder of git itself."""
-    environment = {
-        "PATH": os.path.dirname(git),
-        "HOME": folder,
-        "LC_ALL": "C",
-        "GIT_DIR": folder,
-        "GIT_WORK_TREE": repository.top,
-        # If git writes an object after all, it writes it here.
-        "GIT_OBJECT_DIRECTORY": os.path.join(folder, "objects"),
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(os.path.join(repository.common_dir, "objects")),
-        "GIT_INDEX_FILE": os.path.join(folder, "index"),
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_SYSTEM": os.devnull,
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_ALLOW_PROTOCOL": "none",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_PAGER": "cat",
-    }
-    if "SYSTEMROOT" in os.environ:  # Windows starts no program without it
-        environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
-    return environment
-
-
-def _quoted(path: str) -> str:
-    """Return a path as one entry of a list that git splits at colons."""
-    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _status_text(output: bytes | None, notes: list[Note]) -> str:

@@ -58,14 +58,14 @@ def test_locales(
     for name in ("LC_ALL", "LC_CTYPE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LANG", current)
-    assert moves._other_locales() == chosen
+    assert moves._other_locales(str(tmp_path / "project")) == chosen
 
 
-def test_without_a_list_of_locales(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_list_of_locales(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing lists them there is still one."""
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
-    assert moves._other_locales() == ["C"]
+    assert moves._other_locales(str(tmp_path / "project")) == ["C"]
 
 
 ZONES = {"UTC": "Pacific/Tongatapu", "Pacific/Auckland": "Pacific/Pago_Pago", "America/Lima": "Pacific/Tongatapu"}

@@ -188,7 +188,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(root / "home"))
         patch.setenv("TZ", "UTC")
-        patch.setattr("deepprompt.checks.perturb.moves._other_locales", lambda: ["C"])  # there may be more
+        patch.setattr("deepprompt.checks.perturb.moves._other_locales", lambda _folder: ["C"])  # there may be more
         patch.setattr("tempfile.tempdir", str(root / "temporary"))
         patch.setenv("TMPDIR", str(root / "temporary"))
         time.tzset()

@@ -18,7 +18,7 @@ import pytest
 from deepprompt import read_git
 from deepprompt.errors import SourceError
 from deepprompt.sources.git import repository as repository_module
-from deepprompt.sources.git import snapshot as git_module
+from deepprompt.sources.git import run as run_module
 from deepprompt.sources.git.repository import (
     Repository,
     _make_private_folder,
@@ -273,7 +273,7 @@ def test_nothing_of_theirs_runs(
     make_stale(repository)
     evil.ran()
     if not flags:
-        monkeypatch.setattr(git_module, "_GIT", ())
+        monkeypatch.setattr(run_module, "_GIT", ())
 
     snapshot = read_git(repository)
     read_git(repository / "sub")
@@ -790,7 +790,7 @@ def test_split_index_without_its_half(repository: Path) -> None:
 AT_EVERY_LINE = """
 import os, shutil, signal, sys
 from deepprompt.sources.git import snapshot as git
-places = ("sources/git/snapshot.py", "sources/git/repository.py", "sources/git/process.py")
+places = tuple(f"sources/git/{name}.py" for name in ("snapshot", "run", "objects", "repository", "process"))
 repository, temporary, number, first = sys.argv[1], os.environ["TMPDIR"], int(sys.argv[2]), int(sys.argv[3])
 def attempt(last):
     count, status, place = 0, None, ""

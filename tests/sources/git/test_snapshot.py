@@ -17,6 +17,7 @@ import pytest
 
 from deepprompt import read_git
 from deepprompt.errors import SourceError
+from deepprompt.sources.git import run as run_module
 from deepprompt.sources.git import snapshot as git_module
 from deepprompt.sources.git.snapshot import DIFF_LIMIT, MOST_SUBJECT, STATUS_LIMIT, GitSnapshot
 from deepprompt.text.hygiene import TRUNCATION_MARKER
@@ -286,12 +287,6 @@ def shallow_at_many_commits(folder: Path) -> Path:
     return cwd
 
 
-def shared_clone(folder: Path) -> Path:
-    make_repository(folder / "main")
-    git(folder, "clone", "--quiet", "--shared", "main", "clone")
-    return folder / "clone"
-
-
 def packed(folder: Path) -> Path:
     main = make_repository(folder / "main")
     git(main, "branch", "main2")
@@ -415,7 +410,6 @@ KINDS: dict[Callable[[Path], Path], str] = {
     sparse_submodule: "main",
     shallow: "main",
     shallow_at_many_commits: "main",
-    shared_clone: "main",
     packed: "main",
     packed_with_a_folder_left: "main",
     packed_then_moved: "main",
@@ -1150,7 +1144,7 @@ def test_no_git(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PATH", path.format(folder=tmp_path))
 
     assert reason(read_git(repository)) == (
-        "no git context: git is not installed, or not in an absolute folder of PATH"
+        "no git context: git is not installed, or not in an absolute folder of PATH outside the repository"
     )
 
 
@@ -1314,7 +1308,7 @@ def test_error_leaves_nothing(repository: Path, monkeypatch: pytest.MonkeyPatch,
         assert len(os.listdir(temporary)) == 1
         raise ZeroDivisionError
 
-    monkeypatch.setattr(git_module, "_environment", fail)
+    monkeypatch.setattr(run_module, "_environment", fail)
 
     with pytest.raises(ZeroDivisionError):
         read_git(repository)

@@ -8,6 +8,7 @@ import hashlib
 import os
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -531,11 +532,16 @@ def grafted_commit(scene: Scene) -> Trap:
 
 @case("G37")
 def objects_borrowed_elsewhere(scene: Scene) -> Trap:
-    """Alternates are how `git clone --shared` works: read, never written, and never for what HEAD stands for."""
+    """Alternates are how `git clone --shared` works. They are not read, and a note says so."""
     private = private_repository(scene)
     write(scene.repository, {".git/objects/info/alternates": f"{private}/.git/objects\n"})
     control = scene.shows("the secret plan", "log", git(private, "rev-parse", "HEAD"))
-    return Trap(control, right(), secrets=("the secret plan",))
+
+    def says(snapshot: GitSnapshot) -> None:
+        assert [note.kind for note in snapshot.notes] == ["refused"]
+        right()(replace(snapshot, notes=()))
+
+    return Trap(control, says, secrets=("the secret plan",))
 
 
 # G48, G50: repositories that mean no harm.
