@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from deepprompt.commands.options import add_root_options, given
 from deepprompt.commands.output import say, write
 from deepprompt.errors import MessageError, PromptAssemblyError, SourceError
+from deepprompt.sources.files import read_named
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler
 from deepprompt.text.display import counted
 from deepprompt.text.parse import parse_json
 
+_MOST_WORKFLOW = 1 << 26
 _NODE_ID = re.compile(r'"node_id"\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")')
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -102,12 +104,8 @@ def _workflow_files(paths: list[str]) -> list[str]:
 
 def _nodes(path: str, workflow: str, problems: list[str]) -> list[_Node]:
     """Return the nodes of a workflow that have a prompt, and add what is wrong with it to `problems`."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        problems.append(f"{path}: not a regular file")  # reading a FIFO could block for ever
-        return []
     try:
-        with open(path, "rb") as file:
-            text = file.read().decode("utf-8-sig")
+        text = read_named(path, _MOST_WORKFLOW).decode("utf-8-sig")
         parsed = parse_json(text, path)
     except OSError as error:
         problems.append(f"{path}: {error.strerror}")

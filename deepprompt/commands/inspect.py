@@ -45,7 +45,7 @@ from deepprompt.session.transcript import (
     read_transcript,
     sent_to,
 )
-from deepprompt.sources.files import reason_of, replace_file
+from deepprompt.sources.files import open_named, reason_of, replace_file
 from deepprompt.text.parse import parse_json_lines
 from deepprompt.tokens import estimate_tokens
 
@@ -218,7 +218,7 @@ def _target(path: str | None) -> str:
 
 
 def _begin(path: str) -> bytes:
-    with open(path, "rb") as file:
+    with open_named(path) as file:
         return file.read(2048)
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 
 from deepprompt.errors import SourceError
+from deepprompt.sources.files import NOT_REGULAR, read_named, reason_of
 from deepprompt.text.hygiene import unify_line_ends
 
 _OWN_FILE_LIMIT = 1 << 26
@@ -114,10 +115,14 @@ def own_text(path: str) -> str:
 def own_bytes(path: str, name: str) -> bytes:
     """Return the bytes of a file that the user named, or of standard input for `-`; errors call it `name`."""
     try:
-        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+        if path != "-":
+            return read_named(path, _OWN_FILE_LIMIT)
+        with open(0, "rb", closefd=False) as file:
             data = file.read(_OWN_FILE_LIMIT + 1)
-    except OSError as error:
-        raise SourceError(f"{name}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = reason_of(error)
+        hint = "; use - for standard input" if reason == NOT_REGULAR else ""
+        raise SourceError(f"{name}: {reason}{hint}") from None
     if len(data) > _OWN_FILE_LIMIT:
         raise SourceError(f"{name}: larger than {_OWN_FILE_LIMIT} bytes")
     return data

@@ -11,6 +11,7 @@ from deepprompt.commands.options import given
 from deepprompt.commands.output import write
 from deepprompt.errors import SourceError
 from deepprompt.prompt import sha256_hex
+from deepprompt.sources.files import read_named
 from deepprompt.systems.overrides import TABLE
 
 
@@ -49,8 +50,7 @@ def _start_override(folder: str, family: str, version: str, part: str, text: str
     lines = ""
     try:
         if os.path.exists(table):
-            with open(table, encoding="utf-8", newline="") as file:
-                lines = file.read()
+            lines = read_named(table, 1 << 20).decode()
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except UnicodeDecodeError as error:
         raise SourceError(f"{table}: not UTF-8 at byte {error.start}") from None

@@ -19,6 +19,7 @@ from typing import Any, get_args
 from deepprompt.catalog import bundled
 from deepprompt.errors import AssetError
 from deepprompt.providers.rules import FIELDS, ProviderFacts, Rules, is_named, models_in, plain_names, values_for
+from deepprompt.sources.files import read_named
 from deepprompt.text.suggest import did_you_mean, nearest
 from deepprompt.words import Caching
 
@@ -153,11 +154,7 @@ def load_facts(path: str | os.PathLike[str]) -> Facts:
     """
     name = os.fspath(path)
     try:
-        with open(name, "rb") as file:
-            text = file.read(_FILE_LIMIT + 1)
-        if len(text) > _FILE_LIMIT:
-            raise AssetError(f"{name}: larger than {_FILE_LIMIT} bytes")
-        data = json.loads(text.decode("utf-8-sig"))
+        data = json.loads(read_named(name, _FILE_LIMIT).decode("utf-8-sig"))
     except OSError as error:
         raise AssetError(f"{name}: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -10,9 +10,10 @@ from hashlib import sha256
 from typing import Any
 
 from deepprompt.errors import SessionError
-from deepprompt.sources.files import reason_of, replace_file
+from deepprompt.sources.files import read_named, reason_of, replace_file
 
 FORMAT = 1
+_MOST = 1 << 31
 
 
 def write_saved(name: str, state: bytes) -> None:
@@ -26,8 +27,7 @@ def write_saved(name: str, state: bytes) -> None:
 def read_saved(name: str) -> dict[str, Any]:
     """Return the state in a file, or say why it cannot be loaded."""
     try:
-        with open(name, "rb") as file:
-            data = file.read()
+        data = read_named(name, _MOST)
     except (OSError, ValueError) as error:
         raise SessionError(f"{name}: {reason_of(error)}; a session is loaded from the file that save() wrote") from None
     try:

@@ -7,6 +7,7 @@ is followed, one that leaves it is refused. Decoding the bytes is the job of `te
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterable
@@ -17,6 +18,11 @@ from deepprompt.prompt import Note
 from deepprompt.text.hygiene import drop_hidden, from_system, neutralise
 from deepprompt.text.secrets import redact
 
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+NOT_REGULAR = "not a regular file"
 _MOST_LINKS = 16
 
 # Absent on some systems. O_NONBLOCK keeps the open of a FIFO or device that slipped in from waiting.
@@ -28,6 +34,7 @@ _FLAGS = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
+_NAMED_FLAGS = _FLAGS & ~getattr(os, "O_NOFOLLOW", 0)
 _FOLDER_FLAGS = (
     getattr(os, "O_PATH", os.O_RDONLY)  # a folder that may be entered but not listed is enough
     | getattr(os, "O_DIRECTORY", 0)
@@ -131,6 +138,30 @@ def read_below(
         raise FileRefusedError("unreadable", f"cannot be read: {reason_of(error)}") from None
 
 
+def open_named(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file that somebody named. Links are followed, and no pipe or device is waited for.
+
+    Anything else is an OSError, like a file that is not there.
+    """
+    if stat.S_ISREG(os.stat(path).st_mode):  # before the open: opening a device may have effects
+        file = os.fdopen(os.open(path, _NAMED_FLAGS), "rb")
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # it may have been replaced
+            return file
+        file.close()
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    raise OSError(errno.EINVAL, NOT_REGULAR, os.fspath(path))
+
+
+def read_named(path: str | os.PathLike[str], limit: int) -> bytes:
+    """Return all bytes of a regular file that somebody named. A longer one than `limit` is an OSError."""
+    with open_named(path) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit} bytes", os.fspath(path))
+    return data
+
+
 def _read(descriptor: int, size: int) -> bytes:
     chunks = []
     while size and (chunk := os.read(descriptor, size)):
@@ -189,7 +220,7 @@ def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bo
             else:
                 _judge(may_pass, [*done, name])
                 return _open_file(place(name), beneath(), before)
-        raise FileRefusedError("refused", "not a regular file")  # a link to the root itself
+        raise FileRefusedError("refused", NOT_REGULAR)  # a link to the root itself
     finally:
         for folder in folders:
             _close(folder)
@@ -198,7 +229,7 @@ def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bo
 def _open_file(path: str, folder: int | None, before: os.stat_result) -> int:
     """Open a regular file whose status was just read."""
     if not stat.S_ISREG(before.st_mode):  # before the open: opening a device may have effects
-        raise FileRefusedError("refused", "not a regular file")
+        raise FileRefusedError("refused", NOT_REGULAR)
     descriptor = os.open(path, _FLAGS, dir_fd=folder)
     try:
         after = os.fstat(descriptor)

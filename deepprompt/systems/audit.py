@@ -17,7 +17,7 @@ from typing import Any
 from deepprompt.arguments import expect
 from deepprompt.errors import AuditError, PromptAssemblyError
 from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
-from deepprompt.sources.files import reason_of
+from deepprompt.sources.files import open_named, reason_of
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler, is_token
 from deepprompt.text.hygiene import scrub
 
@@ -199,7 +199,7 @@ def read_log(path: str | os.PathLike[str]) -> LogContents:
     """Return the contents of a log, with the texts that are stored by hash."""
     contents = LogContents()
     try:
-        with open(path, "rb") as file:
+        with open_named(path) as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
@@ -222,7 +222,7 @@ def _stored(log: str, digest: str) -> str | None:
     if not digest.isalnum():
         return None
     try:
-        with open(os.path.join(prompts_folder(log), f"{digest}.txt"), "rb") as file:
+        with open_named(os.path.join(prompts_folder(log), f"{digest}.txt")) as file:
             return file.read().decode()
     except (OSError, UnicodeDecodeError):
         return None
