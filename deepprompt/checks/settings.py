@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
 LOCK = "deepprompt.lock"
 
+NOT_PLAIN = "has a character that a shell could run something by; use letters, digits, blanks and - _ . : / = , @ + ' *"
+_PLAIN = frozenset(" -_.:/=,@+'*[]#%~^")
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether the name of a prompt has nothing in it that a shell takes for more than text."""
+    return bool(name) and all(character.isalnum() or character in _PLAIN for character in name)
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

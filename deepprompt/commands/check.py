@@ -15,9 +15,9 @@ from deepprompt.checks.lock.lock import compare_locks
 from deepprompt.checks.perturb.perturb import Stability, perturb
 from deepprompt.checks.settings import Settings
 from deepprompt.commands.inputs import target_function
-from deepprompt.commands.options import add_folder_option, given, working_folder
+from deepprompt.commands.options import add_folder_option, working_folder
 from deepprompt.commands.output import write, write_json, write_lines
-from deepprompt.commands.settings import FILE, read_settings
+from deepprompt.commands.settings import FILE, add_settings_options, settings_of
 from deepprompt.commands.targets import load_subject, lock_target, read_locked
 from deepprompt.errors import DeepPromptError
 
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "2: wrong usage."
     )
     add_folder_option(parser)
-    parser.add_argument("--config", metavar="FILE", type=given, help="read [tool.deepprompt] from this file")
+    add_settings_options(parser)
     parser.add_argument(
         "--only",
         metavar="CHECK",
@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the checks that the project configures and print what each of them found."""
     folder = working_folder(options)
-    settings = read_settings(folder, options.config)
+    settings = settings_of(folder, options)
     if not settings.prompts and not settings.paths:
         what = '[tool.deepprompt.prompts] and main = "module:function"'
         options.usage_error(
@@ -106,8 +106,8 @@ def _lint(settings: Settings, folder: str) -> _Result:
         settings.lint_targets, lambda name, target: load_subject(name, target, folder, settings.timeout)
     )
     found = lint_all(subjects, settings)
-    passed = all(finding.excused for finding in found)
-    lines = lint_report.describe(found, subjects) if subjects else ()
+    passed = all(finding.excused for finding in found) and not any(subject.unread for subject in subjects)
+    lines = [*lint_report.unread_lines(subjects), *(lint_report.describe(found, subjects) if subjects else ())]
     return _result("lint", passed, failed, lines, lint_report.as_json(found, subjects))
 
 

@@ -122,7 +122,7 @@ def read_target(target: str, folder: str, timeout: float) -> object:
     function = target_function(target, folder)
     if function is not None:
         return call_function(function, _now(folder), timeout)
-    if target != "-" and not os.path.exists(os.path.join(folder, target)):
+    if target != "-" and not is_there(os.path.join(folder, target)):
         raise SourceError(
             f"{target}: no such file; a prompt is a file, a function as module:function, or 'build' with its options"
         )
@@ -131,13 +131,32 @@ def read_target(target: str, folder: str, timeout: float) -> object:
     return parse_input(read_text(target, folder), name_of(target))
 
 
+def is_code(target: str, folder: str) -> bool:
+    """Whether a target is a function of the project. What `build` makes is ours, and files are only read."""
+    return target.split(None, 1)[:1] != ["build"] and target_function(target, folder) is not None
+
+
+def is_there(path: str) -> bool:
+    """Whether there is anything under a path, be it a link that leads nowhere."""
+    try:
+        return os.path.lexists(path)
+    except ValueError:  # no path has a NUL
+        return False
+
+
 def _now(folder: str) -> Surroundings:
     """Return the surroundings of a call as they are: the folder and the time."""
     return Surroundings(os.path.abspath(folder), time.time())
 
 
 def target_function(target: str, folder: str) -> Function | None:
-    """Return the function that a target names, None for a file."""
+    """Return the function that a target names, None for a file.
+
+    Something that exists under the whole name is a file, even if it is a link that leads nowhere: names that a
+    stranger gave to files never run anything. Only the bare word `build` is always the command.
+    """
+    if target.strip() != "build" and is_there(os.path.join(folder, target)):
+        return None
     words = target.split(None, 1)
     if words and words[0] == "build":
         try:
@@ -146,9 +165,7 @@ def target_function(target: str, folder: str) -> Function | None:
             raise SourceError(f"{target}: {error}") from None
         path = tuple(entry for entry in sys.path if entry)
         return Function(__name__, "", "built", path, (arguments,), target)
-    if is_function(target) and not os.path.exists(os.path.join(folder, target)):
-        return find_function(target, folder)
-    return None
+    return find_function(target, folder) if is_function(target) else None
 
 
 def built(arguments: list[str]) -> Prompt:

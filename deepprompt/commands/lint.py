@@ -9,10 +9,12 @@ import re
 
 from deepprompt import __version__
 from deepprompt.checks.lint.linter import RULES, known_code, lint_all, unknown_models
-from deepprompt.checks.lint.report import as_json, describe, sarif_log
+from deepprompt.checks.lint.report import as_json, describe, sarif_log, unread_lines
+from deepprompt.checks.settings import Settings
+from deepprompt.commands.inputs import is_code
 from deepprompt.commands.options import add_folder_option, check_provider, given, working_folder
 from deepprompt.commands.output import say, write, write_json, write_lines
-from deepprompt.commands.settings import read_settings
+from deepprompt.commands.settings import add_settings_options, configured_prompt, settings_of
 from deepprompt.commands.targets import load_subject, read_file
 from deepprompt.errors import SourceError
 from deepprompt.providers.facts import bundled_facts
@@ -25,11 +27,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A target is a file with the text of a prompt, such as AGENTS.md; a folder of them; JSON of a request, a "
         "message array, a list of recorded requests (or JSON Lines), or what build --json printed; module:function; "
-        "or 'build ...'. Without a target, lint the prompts that [tool.deepprompt] in pyproject.toml names. A comment "
+        "or 'build ...'. Without a target, lint the files that [tool.deepprompt] in pyproject.toml names. A comment "
         "'<!-- deepprompt: allow DP101 REASON -->' on the same line, or on the line before, makes an exception. "
         "Exit 0: no findings; 1: findings; 2: wrong usage."
     )
     parser.add_argument("targets", metavar="TARGET", nargs="*", type=given, help="what to lint; - is standard input")
+    parser.add_argument(
+        "--prompt",
+        metavar="NAME",
+        dest="prompts",
+        action="append",
+        default=[],
+        type=given,
+        help="lint this prompt of [tool.deepprompt.prompts], and call the function if it is one; may be repeated",
+    )
     add_folder_option(parser)
     parser.add_argument(
         "--select",
@@ -54,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="NAME", type=given, help="and of this model (default: the model that the request names)"
     )
     parser.add_argument("--no-comments", action="store_true", help="ignore comments in texts that make exceptions")
-    parser.add_argument("--config", metavar="FILE", type=given, help="read [tool.deepprompt] from this file")
+    add_settings_options(parser)
     parser.add_argument(
         "--format", choices=_FORMATS, default="text", help="the output format: text, json or sarif (default: text)"
     )
@@ -83,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     if options.provider:
         check_provider(options, bundled_facts().providers())
     folder = working_folder(options)
-    settings = read_settings(folder, options.config)
+    settings = settings_of(folder, options)
     settings = dataclasses.replace(
         settings,
         select=tuple(options.select) or settings.select,
@@ -91,7 +102,10 @@ def run(options: argparse.Namespace) -> int:
         comments=settings.comments and not options.no_comments,
         models=((options.provider, options.model or ""),) if options.provider else settings.models,
     )
-    targets = [(target, settings.prompts.get(target, target)) for target in options.targets] or settings.lint_targets
+    targets = [(target, target) for target in options.targets]
+    targets += [(name, configured_prompt(name, settings, options)) for name in options.prompts]
+    if not targets:
+        targets = _without_functions(settings, folder)
     if not targets:
         options.usage_error("nothing to lint: name a file, a folder, module:function or 'build'; or set "
                             "[tool.deepprompt.prompts] in pyproject.toml")  # fmt: skip
@@ -108,7 +122,20 @@ def run(options: argparse.Namespace) -> int:
         write_json(sarif_log(found, list(RULES.values()), files, homes, __version__), options.out or "")
     else:
         write_lines(describe(found, subjects), options.out or "")
-    return 1 if any(not finding.excused for finding in found) else 0
+    for line in unread_lines(subjects):
+        say(line)
+    return 1 if any(not finding.excused for finding in found) or any(subject.unread for subject in subjects) else 0
+
+
+def _without_functions(settings: Settings, folder: str) -> list[tuple[str, str]]:
+    """Return what a project's settings name, without its functions: those run only when they are asked for."""
+    kept = []
+    for name, target in settings.lint_targets:
+        if is_code(target, folder):
+            say(f"{name}: is a function and was not called; use --prompt, or 'deepprompt check'")
+        else:
+            kept.append((name, target))
+    return kept
 
 
 def _home(target: str, folder: str) -> tuple[str, int] | None:

@@ -11,12 +11,14 @@ from collections import Counter
 from deepprompt.checks.lock.file import is_lock, lock_text, read_lock
 from deepprompt.checks.lock.lock import LockedPrompt, compare_locks
 from deepprompt.checks.lock.review import as_json, review, written
-from deepprompt.checks.settings import Settings
+from deepprompt.checks.settings import NOT_PLAIN, Settings, is_plain_name
+from deepprompt.commands.inputs import is_there
 from deepprompt.commands.options import add_folder_option, given, own_text, working_folder
-from deepprompt.commands.output import write, write_json, write_lines
-from deepprompt.commands.settings import read_settings
+from deepprompt.commands.output import refuse_links, write, write_json, write_lines
+from deepprompt.commands.settings import add_settings_options, settings_of
 from deepprompt.commands.targets import lock_target, read_locked
 from deepprompt.errors import SourceError
+from deepprompt.text.display import display
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="compare the prompts with the lock file, report the changes, and write nothing",
     )
     add_folder_option(parser)
-    parser.add_argument("--config", metavar="FILE", type=given, help="read [tool.deepprompt] from this file")
+    add_settings_options(parser)
     parser.add_argument("--lock", metavar="FILE", type=given, help="the lock file (default: deepprompt.lock)")
     parser.add_argument("--json", action="store_true", help="print the changes as JSON")
 
@@ -41,10 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the lock file, or compare the prompts with it."""
     folder = working_folder(options)
-    settings = read_settings(folder, options.config)
+    settings = settings_of(folder, options)
     settings = dataclasses.replace(settings, lock=options.lock or settings.lock)
     path = os.path.join(folder, settings.lock)
-    named = [_named(target, settings) for target in options.targets]
+    refuse_links(folder, settings.lock)
+    named = [_named(target, settings, folder) for target in options.targets]
     if twice := [name for name, count in Counter(name for name, _ in named).items() if count > 1]:
         options.usage_error(f"{twice[0]}: named twice")
     settings = dataclasses.replace(settings, prompts=dict(named) or settings.prompts)
@@ -65,12 +68,14 @@ def run(options: argparse.Namespace) -> int:
     return 1 if drifts and options.check else 0
 
 
-def _named(target: str, settings: Settings) -> tuple[str, str]:
+def _named(target: str, settings: Settings, folder: str) -> tuple[str, str]:
     """Return the name and the target: the name before `=`, the name in the settings, or else the target itself."""
-    if target in settings.prompts:
+    if target in settings.prompts and not is_there(os.path.join(folder, target)):  # a file is read, not looked up
         return target, settings.prompts[target]
     name, equals, rest = target.partition("=")
     name, rest = (name, rest) if equals and rest and name.replace("-", "_").isidentifier() else (target, target)
+    if not is_plain_name(name):
+        raise SourceError(f"{name!r:.60} {NOT_PLAIN}; or give it a name, as NAME={display(rest)}")
     if rest == "-":
         raise SourceError("standard input cannot be locked, as it could not be checked again; name a file")
     return name, rest

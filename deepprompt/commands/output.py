@@ -53,6 +53,15 @@ def _write_file(data: bytes, path: str) -> None:
         raise SourceError(f"{path}: {error.strerror}") from None
 
 
+def refuse_links(folder: str, path: str) -> None:
+    """Refuse to write to a path below a folder if a link stands on the way: it could lead out of the folder."""
+    place = folder
+    for name in path.replace(os.sep, "/").split("/"):
+        place = os.path.join(place, name)
+        if os.path.islink(place):
+            raise SourceError(f"{path}: {place} is a link, and nothing is written through it")
+
+
 def write_lines(lines: Iterable[str], path: str = "") -> None:
     """Write lines for a person to read, each made safe by `display`."""
     write("".join([f"{display(line)}\n" for line in lines]), path)

@@ -7,10 +7,11 @@ import os
 
 from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.checks.perturb.perturb import perturb
-from deepprompt.commands.inputs import TIMEOUT, target_function
+from deepprompt.checks.settings import Settings
+from deepprompt.commands.inputs import TIMEOUT, is_there, target_function
 from deepprompt.commands.options import add_folder_option, given, working_folder
 from deepprompt.commands.output import say, write_json, write_lines
-from deepprompt.commands.settings import read_settings
+from deepprompt.commands.settings import add_settings_options, configured_prompt, settings_of
 from deepprompt.errors import CallError, SourceError
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
 from deepprompt.sources.function import Function, find_function
@@ -32,11 +33,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "targets",
         metavar="TARGET",
-        nargs="+",
+        nargs="*",
         type=given,
-        help="module:function, file.py:function, 'build ...', or a name of [tool.deepprompt.prompts]",
+        help="module:function, file.py:function, or 'build ...'",
+    )
+    parser.add_argument(
+        "--prompt",
+        metavar="NAME",
+        dest="prompts",
+        action="append",
+        default=[],
+        type=given,
+        help="perturb this prompt of [tool.deepprompt.prompts]; may be repeated",
     )
     add_folder_option(parser)
+    add_settings_options(parser)
     parser.add_argument(
         "--skip", metavar="MOVE", action="append", default=[], type=_move, help="leave out this move; may be repeated"
     )
@@ -79,7 +90,11 @@ def _seconds(value: str) -> float:
 def run(options: argparse.Namespace) -> int:
     """Perturb each target and print the outcome."""
     folder = working_folder(options)
-    functions = [_function(target, folder, options) for target in options.targets]
+    settings = settings_of(folder, options) if options.prompts else Settings()
+    targets = [*options.targets, *(configured_prompt(name, settings, options) for name in options.prompts)]
+    if not targets:
+        options.usage_error("nothing to perturb: name module:function, file.py:function or 'build', or --prompt NAME")
+    functions = [_function(target, folder, options) for target in targets]
     found: list[dict[str, object]] = []
     for function in functions:
         try:
@@ -102,12 +117,8 @@ def _function(target: str, folder: str, options: argparse.Namespace) -> Function
     function = target_function(target, folder)
     if function is not None:
         return function
-    named = {} if ":" in target else read_settings(folder).prompts
-    if target in named and (function := target_function(named[target], folder)) is not None:
-        return function
-    path = named.get(target, target)
-    if os.path.isfile(os.path.join(folder, path)) and not path.endswith(".py"):
-        options.usage_error(f"{path}: a file never changes by itself; perturb calls functions")
+    if is_there(os.path.join(folder, target)) and not target.endswith(".py"):
+        options.usage_error(f"{target}: a file never changes by itself; perturb calls functions")
     try:
         return find_function(target, folder)
     except SourceError as error:

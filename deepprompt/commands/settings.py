@@ -6,36 +6,47 @@ and nothing inside a prompt or a linted file can change a setting. An unknown se
 
 from __future__ import annotations
 
+import argparse
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 
 from deepprompt.checks.lint.linter import Exemption, known_code
 from deepprompt.checks.perturb.moves import MOVES
-from deepprompt.checks.settings import LOCK, Settings
+from deepprompt.checks.settings import LOCK, NOT_PLAIN, Settings, is_plain_name
 from deepprompt.commands.fields import Fields
-from deepprompt.commands.options import own_bytes
+from deepprompt.commands.options import given, own_bytes
 from deepprompt.commands.output import say
-from deepprompt.errors import SourceError
+from deepprompt.errors import FileRefusedError, SourceError
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.rules import unknown_model
+from deepprompt.sources.files import read_below
+from deepprompt.text.display import display
+from deepprompt.text.parse import MOST_TOML, parse_toml
+from deepprompt.text.suggest import did_you_mean
 
 FILE = "pyproject.toml"
 _TABLE = "tool.deepprompt"
+
+
+def add_settings_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where settings come from."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--config", metavar="FILE", type=given, help="read [tool.deepprompt] from this file")
+    group.add_argument("--isolated", action="store_true", help="ignore the project's settings")
+
+
+def settings_of(folder: str, options: argparse.Namespace) -> Settings:
+    """Return the settings that the options ask for."""
+    return Settings() if options.isolated else read_settings(folder, options.config)
 
 
 def read_settings(folder: str, path: str | None = None) -> Settings:
     """Return the settings in a file that the user names, or in the folder's pyproject.toml; else the defaults."""
     name = path or FILE
     file = os.path.join(folder, name)
-    if path is None and not os.path.exists(file):
-        return Settings()
-    try:
-        data = tomllib.loads(own_bytes(file, name).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SourceError(f"{name}: not TOML: {error}") from None
+    data = parse_toml(own_bytes(file, name) if path else _found(folder), name)
     table = data.get("tool", {})
     table = table.get("deepprompt") if isinstance(table, Mapping) else None
     if table is None:
@@ -46,6 +57,24 @@ def read_settings(folder: str, path: str | None = None) -> Settings:
     for line in _unknown_models(settings):
         _say_once(os.path.abspath(file), line)
     return settings
+
+
+def configured_prompt(name: str, settings: Settings, options: argparse.Namespace) -> str:
+    """Return the target of a prompt that the settings name."""
+    if name not in settings.prompts:
+        what = did_you_mean(name, list(settings.prompts))
+        options.usage_error(f"no prompt {name!r:.60} in [{_TABLE}.prompts]; {what}")
+    return settings.prompts[name]
+
+
+def _found(folder: str) -> bytes:
+    """Return the bytes of the project's file, none where it has no such file."""
+    try:
+        return read_below(folder, FILE, MOST_TOML, lambda _: None, whole=True).data
+    except FileRefusedError as error:
+        if error.kind == "missing":
+            return b""
+        raise SourceError(f"{FILE}: {error}; use --isolated to ignore it") from None
 
 
 @cache
@@ -71,11 +100,11 @@ def _settings(top: Fields, name: str) -> Settings:
     settings = Settings(
         source=name,
         prompts=_prompts(top),
-        lock=top.text("lock", LOCK),
+        lock=_inside(top, "lock", top.text("lock", LOCK)),
         models=tuple(map(_model, top.texts("models", _model))),
         boundary=top.text("boundary", DYNAMIC_CONTEXT_BOUNDARY),
         timeout=top.number("timeout", 60.0),
-        paths=lint.texts("paths"),
+        paths=tuple(_inside(lint, "paths", path) for path in lint.texts("paths")),
         select=lint.texts("select", known_code),
         ignore=lint.texts("ignore", known_code),
         part_tokens=int(lint.number("part-tokens", 0)) or None,
@@ -93,11 +122,20 @@ def _settings(top: Fields, name: str) -> Settings:
     return settings
 
 
+def _inside(table: Fields, key: str, path: str) -> str:
+    """Return a path that a project's settings name, which has to lie below the project's folder."""
+    if os.path.isabs(path) or os.pardir in path.replace("\\", "/").split("/"):
+        table.fault(key, f"{path!r:.60} leads out of the project; give a path below its folder")
+    return path
+
+
 def _prompts(top: Fields) -> dict[str, str]:
     prompts = top.get("prompts", (dict,), "a table of names and targets", {})
     for name, target in prompts.items():
         if not isinstance(target, str) or not target.strip():
             top.fault(f"prompts.{name}", f"expected a file, module:function or 'build ...', found {target!r:.60}")
+        if not is_plain_name(name):
+            top.fault(f"prompts.{display(name)!r:.60}", NOT_PLAIN)
     return dict(prompts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from deepprompt.checks.lint.findings import Subject
 from deepprompt.checks.lint.subjects import subject_of, subject_of_files, subjects_of_requests
@@ -11,16 +12,21 @@ from deepprompt.checks.lock.lock import LockedPrompt, lock_prompt
 from deepprompt.checks.settings import Settings
 from deepprompt.commands.inputs import read_target, target_function
 from deepprompt.commands.options import own_bytes, own_text
-from deepprompt.errors import MessageError, SourceError
+from deepprompt.errors import FileRefusedError, MessageError, SourceError
 from deepprompt.providers.recognise import MESSAGES
+from deepprompt.sources.files import read_below, reason_of
 from deepprompt.text.hygiene import decode, unify_line_ends
 
 TEXT_FILES = (".md", ".mdc", ".txt", ".prompt", ".rst")
 """The files of a folder that are linted."""
 
 _MOST_FILES = 10_000
-# Folders that tools write, among them our own snapshots.
-_NOT_PROMPTS = frozenset(("__pycache__", "__snapshots__", "build", "dist", "node_modules", "site-packages", "venv"))
+_MOST_BYTES = 1 << 25
+# Folders that tools write, among them our own snapshots. Other dot-folders hold skills and rules.
+_NOT_PROMPTS = frozenset(
+    ("__pycache__", "__snapshots__", "build", "dist", "node_modules", "site-packages", "venv", ".cache", ".eggs",
+     ".git", ".hg", ".idea", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode")
+)  # fmt: skip
 
 
 def load_subject(name: str, target: str, folder: str, timeout: float) -> Subject:
@@ -50,19 +56,39 @@ def _is_recorded(item: object) -> bool:
 
 
 def _folder(target: str, path: str) -> Subject:
-    """Return the text files of a folder, in the order of their paths, each as a part."""
-    texts = []
-    for root, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_PROMPTS)
+    """Return the text files of a folder, in the order of their paths, each as a part.
+
+    What cannot be read does not stop the rest: a folder without permission, a pipe, a link that leads out.
+    """
+    texts: list[tuple[str, str]] = []
+    unread: list[str] = []
+
+    def skip(error: OSError) -> None:
+        place = os.path.relpath(error.filename, path)
+        unread.append(f"{os.path.normpath(os.path.join(target, place))}: {reason_of(error)}")
+
+    top = os.path.realpath(path)
+    for root, folders, names in os.walk(path, onerror=skip):
+        folders[:] = sorted(name for name in folders if name not in _NOT_PROMPTS)
+        for name in folders:
+            place = os.path.join(root, name)
+            if os.path.islink(place) and not f"{os.path.realpath(place)}{os.sep}".startswith(f"{top}{os.sep}"):
+                inside = os.path.normpath(os.path.join(target, os.path.relpath(place, path)))
+                unread.append(f"{inside}: leads out of its root")
         for name in sorted(names):
             if name.endswith(TEXT_FILES):
-                inside = os.path.normpath(os.path.join(target, os.path.relpath(os.path.join(root, name), path)))
-                texts.append((inside, read_file(os.path.join(root, name), inside)))
+                relative = os.path.relpath(os.path.join(root, name), path)
+                inside = os.path.normpath(os.path.join(target, relative))
+                try:
+                    data = read_below(path, relative, _MOST_BYTES, lambda _: None, whole=True).data
+                    texts.append((inside, decode(data, inside, [])))
+                except FileRefusedError as error:
+                    unread.append(f"{inside}: {error}")
         if len(texts) > _MOST_FILES:
             raise SourceError(f"{target}: more than {_MOST_FILES:,} text files; name a smaller folder")
-    if not texts:
+    if not texts and not unread:
         raise SourceError(f"{target}: no text files in it ({', '.join(TEXT_FILES)})")
-    return subject_of_files(target, texts)
+    return replace(subject_of_files(target, texts), unread=tuple(unread))
 
 
 def read_file(path: str, name: str) -> str:

@@ -1,11 +1,16 @@
-"""JSON and JSON Lines that somebody else wrote, parsed with errors that name the file and the line."""
+"""JSON, JSON Lines and TOML that somebody else wrote, parsed within bounds, with errors that name the file."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
-from deepprompt.errors import DeepPromptError, MessageError
+from deepprompt.errors import DeepPromptError, MessageError, SourceError
+
+MOST_TOML = 1 << 20
+# Python's parser takes time that grows with the square of the words in one dotted key.
+_LONG_KEY = re.compile(r"""(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}""")
 
 
 def parse_json(
@@ -41,3 +46,16 @@ def parse_json_lines(text: str, name: str) -> Any:
                 raise
             raise whole from None  # it is one value over several lines, which fails where it is wrong
     return values
+
+
+def parse_toml(data: bytes, name: str, what: str = "TOML") -> dict[str, Any]:
+    """Return the tables in the bytes of a TOML file that errors call `name`, and `what` it should be."""
+    import tomllib
+
+    try:
+        text = data.decode()
+        if _LONG_KEY.search(text):
+            raise SourceError(f"{name}: a dotted key of more than 64 words")
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SourceError(f"{name}: not {what}: {error}") from None

@@ -69,6 +69,8 @@ class Subject:
     """The time it was sent, in seconds, if known."""
     is_file: bool = False
     """Whether the segments are files; then a finding's place and line are those of a file."""
+    unread: tuple[str, ...] = ()
+    """The files and folders of a folder that could not be read, each with the reason."""
 
     def is_instruction_file(self, segment: Segment) -> bool:
         """Whether a segment is a file, or a piece of one, that the builder reads as instructions."""

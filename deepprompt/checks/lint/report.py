@@ -32,6 +32,11 @@ def describe(found: Sequence[Finding], subjects: Sequence[Subject]) -> Iterator[
     yield said + (f"; {allowed} allowed with a reason" if allowed else "")
 
 
+def unread_lines(subjects: Sequence[Subject]) -> list[str]:
+    """Return a line for each file that was not linted because it could not be read."""
+    return [f"not linted: {line}" for subject in subjects for line in subject.unread]
+
+
 def _where(finding: Finding, files: set[str]) -> str:
     if finding.place in files:
         return ":".join(str(step) for step in (finding.place, finding.line, finding.column) if step)
@@ -43,7 +48,9 @@ def as_json(found: Sequence[Finding], subjects: Sequence[Subject]) -> dict[str, 
     """Return findings for JSON."""
     rows = [{**asdict(finding), "rule": RULES[finding.code].name} for finding in found]
     open_ones = sum(not finding.excused for finding in found)
-    return {"findings": rows, "open": open_ones, "allowed": len(found) - open_ones, "targets": len(subjects)}
+    unread = [line for subject in subjects for line in subject.unread]
+    counts = {"open": open_ones, "allowed": len(found) - open_ones, "targets": len(subjects)}
+    return {"findings": rows, **counts, **({"unread": unread} if unread else {})}
 
 
 def sarif_log(

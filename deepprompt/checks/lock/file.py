@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from deepprompt.checks.lock.lock import LockedPart, LockedPrompt
 from deepprompt.errors import SourceError
 from deepprompt.text.hygiene import scrub
+from deepprompt.text.parse import parse_toml
 
 FORMAT = 1
 _HEADER = "# The prompts of this project, part by part. Written by 'deepprompt lock'; do not edit, run it again.\n"
@@ -59,11 +59,9 @@ def is_lock(text: str) -> bool:
 def read_lock(text: str, name: str) -> list[LockedPrompt]:
     """Return the prompts of a lock file."""
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SourceError(
-            f"{name}: not a lock file: {error}; restore it, or delete it and run 'deepprompt lock'"
-        ) from None
+        data = parse_toml(text.encode(), name, "a lock file")
+    except SourceError as error:
+        raise SourceError(f"{error}; restore it, or delete it and run 'deepprompt lock'") from None
     if data.get("lock") != FORMAT:
         raise SourceError(f"{name}: a lock of format {data.get('lock')!r:.20}; this release writes and reads {FORMAT}")
     faults: list[str] = []
