@@ -1,4 +1,4 @@
-"""Write deepprompt/assets/MANIFEST anew. Refuses to change a line of a version that is released already.
+"""Write deepprompt/assets/MANIFEST and that of the inspector. Refuses to change a line of a released version.
 
 Run it after adding a version: `python scripts/write_manifest.py`. A version is released once the file in the
 last commit lists it; while writing a new one, before it is committed, run it as often as you like.
@@ -12,7 +12,9 @@ from pathlib import Path
 
 from deepprompt.catalog import MANIFEST, manifest_text, parse_manifest
 
-ASSETS = Path(__file__).resolve().parent.parent / "deepprompt" / "assets"
+PACKAGE = Path(__file__).resolve().parent.parent / "deepprompt"
+ASSETS = PACKAGE / "assets"
+INSPECTOR = PACKAGE / "inspector"
 
 
 def main() -> int:
@@ -33,6 +35,8 @@ def main() -> int:
         print("released parts never change; put new wording into a new version folder:", *changed, sep="\n  ")
         return 1
     (ASSETS / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
+    page = {path.name: path.read_bytes() for path in INSPECTOR.iterdir() if path.suffix in (".html", ".css", ".js")}
+    (INSPECTOR / MANIFEST).write_text(manifest_text(page), encoding="utf-8", newline="\n")
     return 0
 
 

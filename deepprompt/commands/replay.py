@@ -47,10 +47,12 @@ def run(options: argparse.Namespace) -> int:
                 drift.before.split("\n"), drift.after.split("\n"), "recorded", "now", lineterm=""
             )
             write_lines(lines)
+    for number, reason in contents.altered:
+        say(f"{options.log}:{number}: {reason}")
     for number in contents.damaged:
         say(f"{options.log}:{number}: not a whole record; skipped")
     if contents.damaged and not drifts:  # success would say nothing
         raise AuditError(f"{options.log}: no record in it; is it a log of assembled prompts?")
     are = "is" if len(drifts) == 1 else "are"
     say(f"{len(drifts) - len(found)} of {counted(len(drifts), 'prompt')} {are} the same")
-    return 1 if found else 0
+    return 1 if found or contents.altered else 0

@@ -2,7 +2,8 @@
 
 Nothing that comes from a prompt is ever written as HTML. All of it is in one block of JSON, escaped here and nowhere
 else, and the script puts it into text nodes. The content security policy names the hash of that one script and that
-one style, so nothing else on the page runs or loads, and the page can reach no network.
+one style, so nothing else on the page runs or loads, and the page can reach no network. Page, style and scripts are
+checked against the `MANIFEST` beside them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
+from deepprompt.catalog import MANIFEST, parse_manifest
+from deepprompt.errors import AssetError
+from deepprompt.sources.files import reason_of
 from deepprompt.text.hygiene import split_hidden
 
 STYLES = ("page.css",)
@@ -67,7 +71,27 @@ def _hash(text: str) -> str:
 
 @cache
 def _file(name: str) -> str:
-    return files(__package__).joinpath(name).read_text("utf-8").replace("\r\n", "\n")
+    """Return a file of the page, which has to be the released one; only its line ends may have been converted."""
+    data = _unconverted(name)
+    digest, _ = _manifest().get(name, ("", 0))
+    if (found := sha256(data).hexdigest()) != digest:
+        raise AssetError(
+            f"deepprompt: inspector/{name} was altered: its SHA-256 is {found}, {MANIFEST} says {digest or 'nothing'}; "
+            "reinstall deepprompt"
+        )
+    return data.decode()
+
+
+@cache
+def _manifest() -> dict[str, tuple[str, int]]:
+    return parse_manifest(_unconverted(MANIFEST).decode(errors="replace"), "deepprompt: inspector")
+
+
+def _unconverted(name: str) -> bytes:
+    try:
+        return files(__package__).joinpath(name).read_bytes().replace(b"\r\n", b"\n")
+    except OSError as error:
+        raise AssetError(f"deepprompt: inspector/{name} cannot be read: {reason_of(error)}; reinstall it") from None
 
 
 def _joined(names: tuple[str, ...]) -> str:

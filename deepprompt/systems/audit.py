@@ -6,22 +6,23 @@ breaks no later one: a half-written record is removed, or stands on a line of it
 
 from __future__ import annotations
 
-import json
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from deepprompt.arguments import expect
-from deepprompt.errors import AuditError, PromptAssemblyError
+from deepprompt.errors import AuditError, FileRefusedError, PromptAssemblyError
 from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
-from deepprompt.sources.files import open_named, reason_of
+from deepprompt.sources.files import open_named, read_below, reason_of
+from deepprompt.systems import log_file
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler, is_token
 from deepprompt.text.hygiene import scrub
 
 FORMAT = 1
+_MOST_TEXT = 1 << 31
+_OWN_FOLDER = "texts are stored in a folder of your own, not through a link, and nobody else may write to it"
 
 
 def record_of(assembled: AssembledPrompt) -> dict[str, Any]:
@@ -80,7 +81,9 @@ class AuditLog:
         self.prompts = prompts
         try:
             self.path = os.path.abspath(path)
-            real = os.path.join(os.path.realpath(os.path.dirname(self.path)), os.path.basename(self.path))
+            # Where the log is now. If a link takes the place of this folder later, nothing is written.
+            self._folder = os.path.realpath(os.path.dirname(self.path))
+            real = os.path.join(self._folder, os.path.basename(self.path))
             inside = bool(workspace) and real.startswith(os.path.realpath(workspace).rstrip(os.sep) + os.sep)
         except (OSError, ValueError) as error:
             reason = reason_of(error)
@@ -94,36 +97,45 @@ class AuditLog:
         expect(assembled, AssembledPrompt, "AuditLog.append: assembled", takes, AuditError)
         record = record_of(assembled)
         try:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            if self.prompts == "by-hash":
-                record["assembled_prompt"] = None
-                self._store(assembled)
-            line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
-            with _opened(self.path) as descriptor, _locked(descriptor):
-                _append(descriptor, line)
+            with log_file.entered(self._folder) as folder:
+                if self.prompts == "by-hash":
+                    record["assembled_prompt"] = None
+                    self._store(assembled, folder)
+                name = self._place(os.path.basename(self.path), folder)
+                with log_file.opened(name, folder, self.path) as descriptor, log_file.locked(descriptor):
+                    log_file.append(descriptor, record)
         except (OSError, ValueError) as error:
             reason = reason_of(error)
             raise AuditError(f"{self.path}: {reason}; the prompt was not logged") from None
 
-    def _store(self, assembled: AssembledPrompt) -> None:
-        """Store a text under its hash, completely or not at all."""
-        folder = prompts_folder(self.path)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        status = os.lstat(folder)
-        if stat.S_ISLNK(status.st_mode) or not _is_ours(status):
-            raise AuditError(f"{folder}: texts are stored in a folder of your own, not through a link")
-        path = os.path.join(folder, f"{assembled.content_hash}.txt")
-        if os.path.exists(path):
+    def _place(self, name: str, folder: int | None) -> str:
+        """Return the name of a file in the log's folder, or its path where folders have no descriptors."""
+        return name if folder is not None else os.path.join(self._folder, name)
+
+    def _store(self, assembled: AssembledPrompt, folder: int | None) -> None:
+        """Store a text under its hash, completely or not at all, unless it is stored already."""
+        store = self._place(prompts_folder(os.path.basename(self.path)), folder)
+        try:
+            os.mkdir(store, 0o700, dir_fd=folder)
+        except FileExistsError:
+            if stat.S_ISREG(os.lstat(store, dir_fd=folder).st_mode):
+                raise
+        if not log_file.is_private(os.lstat(store, dir_fd=folder)):
+            raise AuditError(f"{prompts_folder(self.path)}: {_OWN_FOLDER}")
+        digest = assembled.content_hash
+        if _stored(os.path.join(self._folder, os.path.basename(self.path)), digest)[0] is not None:
             return
+        path = os.path.join(store, f"{digest}.txt")
         beside = f"{path}.{os.urandom(6).hex()}"
         try:
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            descriptor = os.open(beside, flags, 0o600, dir_fd=folder)
             with open(descriptor, "wb") as file:
                 file.write(assembled.content.encode())
-            os.replace(beside, path)
+            os.replace(beside, path, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with suppress(FileNotFoundError):
-                os.unlink(beside)
+                os.unlink(beside, dir_fd=folder)
             raise
 
 
@@ -132,100 +144,63 @@ def prompts_folder(log: str) -> str:
     return f"{log}.prompts"
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[int]:
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-    for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NONBLOCK"):
-        flags |= getattr(os, name, 0)
-    descriptor = os.open(path, flags, 0o600)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1 or not _is_ours(status):
-            raise AuditError(f"{path}: a log is a regular file of your own, with one name")
-        if hasattr(os, "fchmod") and stat.S_IMODE(status.st_mode) & 0o077:
-            os.fchmod(descriptor, 0o600)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _is_ours(status: os.stat_result) -> bool:
-    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
-
-
-@contextmanager
-def _locked(descriptor: int) -> Iterator[None]:
-    """Lock out other writers."""
-    try:
-        from fcntl import LOCK_EX, LOCK_UN, flock
-    except ImportError:  # Windows
-        yield
-        return
-    flock(descriptor, LOCK_EX)
-    try:
-        yield
-    finally:
-        flock(descriptor, LOCK_UN)
-
-
-def _append(descriptor: int, line: bytes) -> None:
-    size = os.fstat(descriptor).st_size
-    if size and _last_byte(descriptor) != b"\n":
-        line = b"\n" + line  # somebody was killed in the middle of a line
-    view = memoryview(line)
-    try:
-        while view:
-            view = view[os.write(descriptor, view) :]
-    except BaseException:
-        with suppress(OSError):
-            os.ftruncate(descriptor, size)
-        raise
-
-
-def _last_byte(descriptor: int) -> bytes:
-    os.lseek(descriptor, -1, os.SEEK_END)
-    return os.read(descriptor, 1)
-
-
 @dataclass(frozen=True, slots=True)
 class LogContents:
-    """The records of a log by line number, and the lines that are not records."""
+    """The records of a log by line number, the lines that are not records, and what somebody changed, by line."""
 
     records: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     damaged: list[int] = field(default_factory=list)
+    altered: list[tuple[int, str]] = field(default_factory=list)
 
 
 def read_log(path: str | os.PathLike[str]) -> LogContents:
-    """Return the contents of a log, with the texts that are stored by hash."""
+    """Return the contents of a log, with the texts that are stored by hash if they match it.
+
+    `altered` says which records were edited, or follow one that was removed.
+    """
     contents = LogContents()
+    before, chained = b"", False
     try:
         with open_named(path) as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
-                try:
-                    record = json.loads(line)
-                    if not isinstance(record, dict) or not line.endswith(b"\n"):
-                        raise ValueError
-                except (ValueError, RecursionError):
+                record = log_file.parse_record(line) if line.endswith(b"\n") else None
+                if record is None:
                     contents.damaged.append(number)
                     continue
+                has_hashes = log_file.PREVIOUS in record
+                wrong = log_file.check_line(record, line, before, chained)
+                before, chained = line, chained or has_hashes
                 if record.get("assembled_prompt") is None:
-                    record["assembled_prompt"] = _stored(os.fspath(path), str(record.get("assembled_prompt_hash")))
+                    digest = str(record.get("assembled_prompt_hash"))
+                    record["assembled_prompt"], refused = _stored(os.fspath(path), digest)
+                    wrong = wrong or refused
+                if wrong:
+                    contents.altered.append((number, wrong))
                 contents.records.append((number, record))
     except (OSError, ValueError) as error:
         raise AuditError(f"{path}: {reason_of(error)}") from None
     return contents
 
 
-def _stored(log: str, digest: str) -> str | None:
-    if not digest.isalnum():
-        return None
+def _stored(log: str, digest: str) -> tuple[str | None, str]:
+    """Return the text that is stored under a hash, None without one; and why it is refused, "" if it is not."""
+    folder = prompts_folder(log)
+    if not digest.isalnum() or not os.path.lexists(folder):
+        return None, ""
+    if not log_file.is_private(os.lstat(folder)):
+        raise AuditError(f"{folder}: {_OWN_FOLDER}")
+    name = f"{digest}.txt"
+    if os.path.islink(os.path.join(folder, name)):
+        return None, "its stored text is a link, which is not followed"
     try:
-        with open_named(os.path.join(prompts_folder(log), f"{digest}.txt")) as file:
-            return file.read().decode()
-    except (OSError, UnicodeDecodeError):
-        return None
+        text = read_below(folder, name, _MOST_TEXT, lambda _: None, whole=True).data.decode()
+    except FileRefusedError as error:
+        return None, "" if error.kind == "missing" else f"its stored text: {error}"
+    except UnicodeDecodeError:
+        return None, "its stored text is not UTF-8"
+    return (text, "") if sha256_hex(text) == digest else (None, "its stored text does not match its hash")
 
 
 @dataclass(frozen=True, slots=True)

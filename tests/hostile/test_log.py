@@ -46,7 +46,7 @@ def test_l01_modes_without_a_umask(root: Path, tmp_path: Path, prompts: str) -> 
         AuditLog(str(log), prompts=prompts).append(assembled(root))
     finally:
         os.umask(before)
-    for path in (log.parent, *log.parent.rglob("*")):
+    for path in (log.parent.parent, log.parent, *log.parent.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
@@ -125,7 +125,9 @@ def test_l04_one_line_a_record(root: Path, tmp_path: Path, text: str) -> None:
     assert len(lines) == 3
     assert lines[2] == b""
     assert all(line.isascii() and line.decode().isprintable() for line in lines)
-    assert json.loads(lines[0]) == record_of(assembled(root, text))
+    stored = json.loads(lines[0])
+    assert (stored.pop("previous_hash"), len(stored.pop("record_hash"))) == ("", 64)
+    assert stored == record_of(assembled(root, text))
     assert [record["correlation_id"] for _, record in read_log(str(log)).records] == [text, text]
 
 
@@ -274,3 +276,148 @@ def test_l10_no_preview(leaky: Path) -> None:
     with pytest.raises(DeepPromptError) as caught:
         load_skills(leaky).body("none")
     shows_none(str(caught.value))
+
+
+@pytest.fixture
+def by_hash(root: Path, tmp_path: Path) -> Path:
+    """A log with one record, whose text is stored beside it."""
+    AuditLog(str(tmp_path / "log"), prompts="by-hash").append(assembled(root))
+    return tmp_path / "log"
+
+
+def stored(log: Path) -> Path:
+    """The one text that is stored beside a log."""
+    (path,) = Path(prompts_folder(str(log))).iterdir()
+    return path
+
+
+def test_l11_text_planted_under_a_hash(root: Path, by_hash: Path) -> None:
+    """A stored text that does not match its hash never comes back; a new record with that hash puts it right."""
+    assert read_log(by_hash).altered == []
+    stored(by_hash).write_text("planted")
+    contents = read_log(by_hash)
+    assert [record["assembled_prompt"] for _, record in contents.records] == [None]
+    assert contents.altered == [(1, "its stored text does not match its hash")]
+    done = run("replay", "log", "--root", "root", cwd=by_hash.parent)
+    assert done.returncode == 1
+    assert b"log:1: its stored text does not match its hash" in done.stderr
+    AuditLog(str(by_hash), prompts="by-hash").append(assembled(root))
+    assert [record["assembled_prompt"] for _, record in read_log(by_hash).records] == ["x\ntext\n"] * 2
+
+
+@pytest.mark.parametrize("target", ["same", "other", "/dev/zero"])
+def test_l12_stored_text_that_is_a_link(by_hash: Path, target: str) -> None:
+    """A link in the store is not followed, even to the very text."""
+    path = stored(by_hash)
+    (by_hash.parent / "same").write_bytes(path.read_bytes())
+    (by_hash.parent / "other").write_text("kept outside")
+    path.unlink()
+    path.symlink_to(by_hash.parent / target)
+    contents = read_log(by_hash)
+    assert [record["assembled_prompt"] for _, record in contents.records] == [None]
+    assert contents.altered == [(1, "its stored text is a link, which is not followed")]
+    done = run("replay", "log", "--root", "root", cwd=by_hash.parent)
+    assert (done.returncode, b"kept outside" in done.stdout + done.stderr) == (1, False)
+
+
+def test_l12_stored_text_that_is_a_pipe(by_hash: Path) -> None:
+    """A FIFO in the store is not waited for."""
+    path = stored(by_hash)
+    path.unlink()
+    os.mkfifo(path)
+    assert read_log(by_hash).altered == [(1, "its stored text: not a regular file")]
+
+
+@pytest.mark.parametrize("how", ["link", 0o777, 0o770, 0o702])
+def test_l13_store_of_others(root: Path, by_hash: Path, how: str | int) -> None:
+    """A store that is a link, or that others may write to, is neither read nor written."""
+    store = Path(prompts_folder(str(by_hash)))
+    if isinstance(how, int):
+        store.chmod(how)
+    else:
+        store.rename(by_hash.parent / "elsewhere")
+        store.symlink_to("elsewhere")
+    with pytest.raises(AuditError, match="a folder of your own, not through a link, and nobody else may write to it"):
+        read_log(by_hash)
+    with pytest.raises(AuditError, match="nobody else may write to it"):
+        AuditLog(str(by_hash), prompts="by-hash").append(assembled(root, "2"))
+    assert by_hash.read_bytes().count(b"\n") == 1
+
+
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("prompts", ["inline", "by-hash"])
+def test_l14_folder_swapped_for_a_link(root: Path, tmp_path: Path, level: int, prompts: str) -> None:
+    """A folder above the log that becomes a link later does not lead the log into the workspace."""
+    log = tmp_path / "deep/er/log"
+    audit = AuditLog(str(log), workspace=str(root), prompts=prompts)
+    audit.append(assembled(root))
+    before = sorted(root.rglob("*"))
+    swapped = (log.parent, log.parent.parent)[level]
+    swapped.rename(tmp_path / "aside")
+    swapped.symlink_to(root)
+    with pytest.raises(AuditError, match="is a link now, and nothing is written through it"):
+        audit.append(assembled(root, "2"))
+    assert sorted(root.rglob("*")) == before
+
+
+def test_l14_link_before_the_log_was_made(root: Path, tmp_path: Path) -> None:
+    """A link that stood there from the start is the owner's way to the log, and is followed."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "way").symlink_to("real")
+    AuditLog(str(tmp_path / "way/log"), workspace=str(root)).append(assembled(root))
+    assert len(read_log(tmp_path / "real/log").records) == 1
+
+
+def chain(root: Path, log: Path, count: int = 4) -> list[bytes]:
+    """Write some records, and return their lines."""
+    for number in range(count):
+        AuditLog(str(log)).append(assembled(root, str(number)))
+    assert read_log(log).altered == []
+    return log.read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+@pytest.mark.parametrize(("old", "new"), [(b"text", b"evil"), (b'"id', b'"ID'), (b"2026-01-02", b"2026-01-03")])
+def test_l15_edited_record(root: Path, tmp_path: Path, place: int, old: bytes, new: bytes) -> None:
+    """A record that was edited is noticed, the last one too."""
+    lines = chain(root, tmp_path / "log")
+    lines[place] = lines[place].replace(b'"correlation_id":"', b'"correlation_id":"id').replace(old, new)
+    (tmp_path / "log").write_bytes(b"".join(lines))
+    assert (place + 1, "it was changed after it was written") in read_log(tmp_path / "log").altered
+    done = run("replay", "log", "--root", "root", cwd=tmp_path)
+    assert done.returncode == 1
+    assert f"log:{place + 1}: it was changed after it was written".encode() in done.stderr
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 2, 1, 3), (0, 1, 1, 2, 3), (3, 0, 1, 2)])
+def test_l15_deleted_moved_or_repeated_record(root: Path, tmp_path: Path, order: tuple[int, ...]) -> None:
+    """A record that was removed, moved or repeated is noticed, wherever another one follows."""
+    lines = chain(root, tmp_path / "log")
+    (tmp_path / "log").write_bytes(b"".join(lines[place] for place in order))
+    reasons = {reason for _, reason in read_log(tmp_path / "log").altered}
+    assert reasons == {"the record before it was changed, removed or inserted"}
+
+
+def test_l15_record_without_hashes(root: Path, tmp_path: Path) -> None:
+    """A log of an earlier version still reads, and goes on with hashes; a record without them after that is noticed."""
+    log = tmp_path / "log"
+    bare = json.dumps(record_of(assembled(root))).encode() + b"\n"
+    log.write_bytes(bare * 2)
+    AuditLog(str(log)).append(assembled(root))
+    assert read_log(log).altered == []
+    log.write_bytes(log.read_bytes() + bare)
+    assert read_log(log).altered == [(4, "it has no hashes, and records before it have")]
+    changed = log.read_bytes().replace(b"text", b"evil", 2)
+    log.write_bytes(changed)
+    assert 3 in dict(read_log(log).altered)
+
+
+def test_l15_after_a_torn_line(root: Path, tmp_path: Path) -> None:
+    """A crash in the middle of a record, however long, is damage and not an edit."""
+    log = tmp_path / "log"
+    first, *_ = chain(root, log, 2)
+    with log.open("ab") as file:
+        file.write(first[:-1][:100] + b"x" * 200_000)
+    AuditLog(str(log)).append(assembled(root))
+    contents = read_log(log)
+    assert (contents.damaged, contents.altered, len(contents.records)) == ([3], [], 3)

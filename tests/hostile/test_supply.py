@@ -218,3 +218,49 @@ def test_s06_the_check_fails_where_something_is(text: str) -> None:
 def test_s06_bundled_is_what_is_checked() -> None:
     """Every family that can be had is in the folder that was checked."""
     assert set(bundled().families()) <= set(os.listdir(ASSETS))
+
+
+# Draws an empty page with the copy of the package that comes first on the path.
+DRAW = """
+import sys
+from deepprompt.errors import AssetError
+from deepprompt.inspector.page import render
+try:
+    render({})
+except AssetError as error:
+    print(error)
+"""
+
+
+def drawn(site: Path) -> str:
+    """Return what drawing a page with an installed copy says: nothing, or what is wrong with it."""
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", DRAW], env=environment, cwd=site, capture_output=True, text=True, check=False
+    )
+    assert ran.stderr == ""
+    return ran.stdout.strip()
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.css", "draw.js", "start.js"])
+def test_s07_page_of_the_inspector(install: Path, name: str) -> None:
+    """Page, style and scripts are checked against their manifest before a page is drawn; line ends may differ."""
+    path = install / "deepprompt/inspector" / name
+    original = path.read_bytes()
+    assert drawn(install) == ""
+    path.write_bytes(original.replace(b"\n", b"\r\n"))
+    assert drawn(install) == ""
+    path.write_bytes(original + b" ")
+    assert drawn(install).startswith(f"deepprompt: inspector/{name} was altered: its SHA-256 is ")
+    path.unlink()
+    assert drawn(install).startswith(f"deepprompt: inspector/{name} cannot be read: ")
+    path.write_bytes(original)
+    assert drawn(install) == ""
+
+
+def test_s07_manifest_of_the_page() -> None:
+    """The inspector's manifest lists every file of the page, and nothing else."""
+    folder = PACKAGE / "inspector"
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".html", ".css", ".js")}
+    assert len(files) == 7
+    assert (folder / MANIFEST).read_text("utf-8") == manifest_text(files), "run scripts/write_manifest.py"

@@ -190,7 +190,7 @@ def test_log_cannot_be_opened(what: str, root: Path, tmp_path: Path) -> None:
     elif what == "below a file":
         other.write_text("")
         path = other / "log"
-        reason = "File exists"
+        reason = "Not a directory"
     else:
         os.symlink(other, path)
         reason = "Too many levels of symbolic links"
