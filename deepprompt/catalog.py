@@ -15,33 +15,19 @@ from dataclasses import dataclass
 from functools import cache
 
 from deepprompt.errors import AssetError, FileRefusedError, UnknownPartError
+from deepprompt.manifest import MANIFEST, check_file, parse_manifest, read_bundled
 from deepprompt.prompt import BOUNDARY_PART, Pace, Part
 from deepprompt.sources.files import path_text, read_below
 
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would take longer than reading all parts
 if TYPE_CHECKING:
-    from hashlib import sha256
-
     from packaging.version import Version
-else:
-    # As `random` has it: hashlib loads OpenSSL, which takes longer than hashing all that a prompt is made of.
-    try:
-        from _sha2 import sha256  # Python 3.12 and later
-    except ImportError:
-        try:
-            from _sha256 import sha256
-        except ImportError:
-            from hashlib import sha256
 
-MANIFEST = "MANIFEST"
 PRESET = "preset.table"
 SUFFIX = ".md"
 
 _PART_LIMIT = 1 << 24
 _ASK = r"([^@~=!<>\s]+)(?:@(\S+)|\s*([~=!<>].*))?"
-_HEX = "0123456789abcdef"
-
-_CONVERTED = "has had its line ends converted to CRLF; check it out with `-text` in .gitattributes, or reinstall"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +197,7 @@ class Catalog:
             raise UnknownPartError(f"{self.label} has no {path}; {self._nearby(path)}")
         data = self._bytes(path)
         if self._manifest is not None:
-            digest, size = self._manifest[path]
-            if len(data) != size or sha256(data).hexdigest() != digest:
-                raise AssetError(f"{self.label}: {path} {_damage(data, digest)}")
+            check_file(data, self._manifest[path], f"{self.label}: {path}")
         return data
 
     def _bytes(self, path: str) -> bytes:
@@ -248,12 +232,7 @@ class Catalog:
 @cache
 def bundled() -> Catalog:
     """Return the catalogue that is part of this package."""
-    import deepprompt
-
-    # The loader that found the package reads its data too, from a folder or from a zip, without an import.
-    loader = deepprompt.__spec__.loader
-    assets = os.path.join(os.path.dirname(deepprompt.__file__), "assets")
-    return Catalog("deepprompt", lambda path: loader.get_data(os.path.join(assets, *path.split("/"))))  # type: ignore[union-attr]
+    return Catalog("deepprompt", read_bundled)
 
 
 def from_folder(folder: str | os.PathLike[str]) -> Catalog:
@@ -302,40 +281,6 @@ def from_package(package: str, folder: str = "assets") -> Catalog:
             else:
                 paths.append(f"{name}{entry.name}")
     return Catalog(package, lambda path: root.joinpath(*path.split("/")).read_bytes(), paths)
-
-
-def parse_manifest(text: str, label: str) -> dict[str, tuple[str, int]]:
-    """Return a mapping of paths to digests and sizes, from the lines of a manifest."""
-    if "\r" in text:
-        raise AssetError(f"{label}: {MANIFEST} {_CONVERTED}")
-    entries = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line:
-            continue
-        digest, _, rest = line.partition(" ")
-        size, _, path = rest.partition(" ")
-        # Not a pattern: compiling one takes longer than reading all lines.
-        if len(digest) != 64 or digest.strip(_HEX) or not _is_size(size) or not path:
-            raise AssetError(f"{label}: {MANIFEST}:{number}: a line is SHA256 SIZE PATH")
-        entries[path] = (digest, int(size))
-    return entries
-
-
-def _is_size(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 18
-
-
-def manifest_text(files: dict[str, bytes]) -> str:
-    """Return the manifest of some files, sorted by path."""
-    return "".join(f"{sha256(data).hexdigest()} {len(data)} {path}\n" for path, data in sorted(files.items()))
-
-
-def _damage(data: bytes, digest: str) -> str:
-    """Return what has probably happened to a file that does not match its manifest."""
-    if sha256(data.replace(b"\r\n", b"\n")).hexdigest() == digest:
-        return _CONVERTED
-    found = sha256(data).hexdigest()
-    return f"was altered: its SHA-256 is {found}, {MANIFEST} says {digest}; restore it, or release a new version"
 
 
 def _version_key(version: str) -> Version:

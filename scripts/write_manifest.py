@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from deepprompt.catalog import MANIFEST, manifest_text, parse_manifest
+from deepprompt.manifest import MANIFEST, manifest_text, parse_manifest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "deepprompt"
 ASSETS = PACKAGE / "assets"

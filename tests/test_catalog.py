@@ -16,17 +16,15 @@ import pytest
 
 import deepprompt
 from deepprompt.catalog import (
-    MANIFEST,
     PRESET,
     Catalog,
     Row,
     bundled,
     from_folder,
     from_package,
-    manifest_text,
-    parse_manifest,
 )
 from deepprompt.errors import AssetError, UnknownPartError
+from deepprompt.manifest import MANIFEST, manifest_text, parse_manifest
 from deepprompt.prompt import Pace, Part
 from tests.support.layout import lay_out
 
@@ -79,7 +77,7 @@ class TestBundled:
 
     def test_families(self) -> None:
         """The bundled catalogue has the families of all systems."""
-        assert bundled().families() == ["base", "claude_code", "providers", "session", "tagged", "tiers"]
+        assert bundled().families() == ["base", "claude_code", "providers", "session", "tagged", "text", "tiers"]
         assert bundled().versions("claude_code") == ["2.1.37"]
         assert bundled().versions("base") == ["1.0.0"]
 
@@ -532,10 +530,8 @@ class TestText:
         """A part of a family that there is not is an error that lists the families."""
         with pytest.raises(UnknownPartError) as caught:
             bundled().text("nobody", "1.0.0", "one")
-        assert (
-            str(caught.value)
-            == "deepprompt has no nobody/1.0.0/one.md; families: base, claude_code, providers, session, tagged, tiers"
-        )
+        families = "base, claude_code, providers, session, tagged, text, tiers"
+        assert str(caught.value) == f"deepprompt has no nobody/1.0.0/one.md; families: {families}"
 
     def test_no_families(self, tmp_path: Path) -> None:
         """In an empty folder the error about a part says that there are no families."""

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import deepprompt
-from deepprompt.catalog import MANIFEST, bundled, manifest_text
+from deepprompt.catalog import bundled
+from deepprompt.manifest import MANIFEST, manifest_text
 from deepprompt.systems.variables import variables_of
 from tests.support.paths import TESTS
 
@@ -25,6 +26,7 @@ ASSETS = PACKAGE / "assets"
 ROOMS = (
     "errors",
     "arguments",
+    "manifest",
     "prompt",
     "words",
     "text",
@@ -45,7 +47,7 @@ ROOMS = (
     "__main__",
 )
 MAY_IMPORT = {room: {*ROOMS[: number + 1]} for number, room in enumerate(ROOMS)} | {"__init__": set[str]()}
-for _face in ("catalog", "commands", "cli"):
+for _face in ("manifest", "commands", "cli"):
     MAY_IMPORT[_face].add("")  # the version
 
 

@@ -16,10 +16,10 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from deepprompt.catalog import MANIFEST, parse_manifest
 from deepprompt.errors import AssetError
+from deepprompt.manifest import MANIFEST, parse_manifest
 from deepprompt.sources.files import reason_of
-from deepprompt.text.hygiene import split_hidden
+from deepprompt.text.hidden import split_hidden
 
 STYLES = ("page.css",)
 SCRIPTS = ("draw.js", "prompt.js", "difference.js", "timeline.js", "start.js")

@@ -14,7 +14,8 @@ from typing import Any, get_args
 from deepprompt.catalog import bundled
 from deepprompt.errors import SessionError
 from deepprompt.prompt import Pace, Part, Prompt
-from deepprompt.text.hygiene import escape_tags, is_blank, one_line, scrub
+from deepprompt.text.disarm import escape_tags
+from deepprompt.text.hygiene import is_blank, one_line, scrub
 from deepprompt.tools import canonical_tools, tool_name
 from deepprompt.words import ChangeKind, OnChange
 

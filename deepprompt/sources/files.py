@@ -15,7 +15,8 @@ from contextlib import suppress
 
 from deepprompt.errors import DeepPromptError, FileRefusedError, SourceError
 from deepprompt.prompt import Note
-from deepprompt.text.hygiene import drop_hidden, from_system, neutralise
+from deepprompt.text.hidden import drop_hidden
+from deepprompt.text.hygiene import from_system, neutralise
 from deepprompt.text.secrets import redact
 
 TYPE_CHECKING = False  # as type checkers know it, without the import

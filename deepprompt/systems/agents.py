@@ -13,7 +13,8 @@ from deepprompt.sources.skills import SkillStore
 from deepprompt.systems.overrides import Overrides
 from deepprompt.systems.preset import PromptAssemblyConfig, environment_part
 from deepprompt.systems.variables import interpolate, variables_of
-from deepprompt.text.hygiene import escape_roles, escape_tags, scrub
+from deepprompt.text.disarm import escape_roles, escape_tags
+from deepprompt.text.hygiene import scrub
 from deepprompt.text.suggest import did_you_mean
 
 _FAMILY, _VERSION = "claude_code", "2.1.37"

@@ -26,7 +26,8 @@ from deepprompt.prompt import (
 )
 from deepprompt.sources.project import ProjectContext
 from deepprompt.systems.context import refuse_project, render_sections
-from deepprompt.text.hygiene import escape_boundary, escape_roles, is_blank, one_line, scrub
+from deepprompt.text.disarm import escape_boundary, escape_roles
+from deepprompt.text.hygiene import is_blank, one_line, scrub
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:

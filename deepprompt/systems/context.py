@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from deepprompt.prompt import CONTEXT_HEADINGS, Note
 from deepprompt.sources.project import ProjectContext
-from deepprompt.text.hygiene import escape_boundary, escape_roles, is_blank, one_line, scrub
+from deepprompt.text.disarm import escape_boundary, escape_roles
+from deepprompt.text.hygiene import is_blank, one_line, scrub
 from deepprompt.text.secrets import redact
 
 TYPE_CHECKING = False  # as type checkers know it, without the import

@@ -24,7 +24,8 @@ from deepprompt.systems.builder import SystemPromptBuilder
 from deepprompt.systems.overrides import Overrides
 from deepprompt.systems.toolset import Toolset
 from deepprompt.systems.variables import interpolate, variables_of
-from deepprompt.text.hygiene import escape_boundary, escape_roles, neutralise, one_line, scrub
+from deepprompt.text.disarm import escape_boundary, escape_roles
+from deepprompt.text.hygiene import neutralise, one_line, scrub
 from deepprompt.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # as type checkers know it, without the import

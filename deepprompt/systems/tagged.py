@@ -15,7 +15,8 @@ from deepprompt.arguments import expect, expect_each, expect_texts, expect_time
 from deepprompt.catalog import bundled
 from deepprompt.prompt import Note, Pace, Part, Prompt
 from deepprompt.sources.files import path_text
-from deepprompt.text.hygiene import escape_tags, is_blank, one_line, scrub, unify_line_ends
+from deepprompt.text.disarm import escape_tags
+from deepprompt.text.hygiene import is_blank, neutralise, one_line, scrub, unify_line_ends
 
 TAGS = (
     "Identity", "Instructions", "Responsibilities", "Responsibility", "Role", "Directories", "Storage", "Formatting",
@@ -150,7 +151,7 @@ def compose_tagged_prompt(
     page.add_bundled("Formatting", {f"channel:{known}" for known in _names_of(channel)})
     page.add("Context", f"Current time: {_time(now)} ({page.line(_zone(now), 'now')})", Pace.TURN)
     known = expect_each(() if memories is None else memories, str, "compose_tagged_prompt: memories", "texts")
-    lines = [f"- {page.line(memory, 'memories')}" for memory in known if not is_blank(memory)]
+    lines = [f"- {page.outside(memory, 'memories')}" for memory in known if not is_blank(memory)]
     page.add("Memories", "\n".join(lines), Pace.TURN)
     if task is not None:
         page.add("Task", _task(task, page), Pace.TURN)
@@ -188,6 +189,10 @@ class _Page:
         """Return a caller's text on one line."""
         return self.content(one_line(text, source, self.notes), source)
 
+    def outside(self, text: str, source: str) -> str:
+        """Return one line of text from outside, such as a memory, with hidden characters and tokens neutralised."""
+        return neutralise(self.line(text, source), source, self.notes)
+
 
 def _names_of(channel: str) -> list[str]:
     """Return the names of a channel: `telegram-work` is also `telegram`."""
@@ -215,10 +220,10 @@ def _directories(cwd: _Path | None, directories: Iterable[_Path] | None, page: _
     blocks = []
     if not is_blank(cwd):
         blocks.append(
-            f"Your working directory is: {page.line(cwd, 'cwd')}\n"
+            f"Your working directory is: {page.outside(cwd, 'cwd')}\n"
             "There may already be existing files — check before creating new ones."
         )
-    lines = [f"- {page.line(folder, 'directories')}" for folder in map(os.fspath, folders) if not is_blank(folder)]
+    lines = [f"- {page.outside(folder, 'directories')}" for folder in map(os.fspath, folders) if not is_blank(folder)]
     if lines:
         blocks.append("\n".join(["You also have access to these additional directories:", *lines]))
     return "\n\n".join(blocks)
@@ -238,20 +243,20 @@ def _zone(now: datetime) -> str:
 def _task(task: Task, page: _Page) -> str:
     # Indent further lines, whatever character breaks them, so that none looks like a field.
     lines = unify_line_ends(task.description).split("\n")
-    description = page.content("\n  ".join(one_line(line, "task", page.notes) for line in lines), "task")
+    description = "\n  ".join(page.outside(line, "task") for line in lines)
     current = next((index for index, step in enumerate(task.steps) if not step.done), None)
     steps = []
     for index, step in enumerate(task.steps):
         mark = "✓" if step.done else "→" if index == current else "○"
-        bound = "" if step.task_id is None else f" (#{page.line(str(step.task_id), 'task')})"
-        steps.append(f"{index + 1}. {mark} {page.line(step.title, 'task')}{bound}")
+        bound = "" if step.task_id is None else f" (#{page.outside(str(step.task_id), 'task')})"
+        steps.append(f"{index + 1}. {mark} {page.outside(step.title, 'task')}{bound}")
     return "\n".join(
         [
-            f"You are working on task #{page.line(str(task.id), 'task')}. Focus solely on progressing this task.",
+            f"You are working on task #{page.outside(str(task.id), 'task')}. Focus solely on progressing this task.",
             "",
-            f"Title: {page.line(task.title, 'task')}",
+            f"Title: {page.outside(task.title, 'task')}",
             f"Description: {description}",
-            f"Status: {page.line(task.status, 'task')}",
+            f"Status: {page.outside(task.status, 'task')}",
             "Steps:",
             *(steps or ["(no steps defined)"]),
         ]

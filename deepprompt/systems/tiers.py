@@ -17,7 +17,7 @@ from deepprompt.arguments import expect, expect_each
 from deepprompt.catalog import bundled
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Part, Prompt
-from deepprompt.text.hygiene import is_blank, one_line, scrub
+from deepprompt.text.hygiene import is_blank, neutralise, one_line, scrub
 
 TIERS = ("L0", "L1", "L2", "L3")
 
@@ -223,11 +223,13 @@ def _file_tree(paths: Sequence[str], notes: list[Note]) -> str:
 
 
 def _url(page: UrlContent, notes: list[Note]) -> str:
-    url = _line(page.url, "URL", notes)
-    title, content, symbols = [_scrubbed(text, url, notes) for text in (page.title, page.content, page.symbol_map)]
+    url = neutralise(_line(page.url, "URL", notes), "URL", notes)
+    scrubbed = [_scrubbed(text, url, notes) for text in (page.title, page.content, page.symbol_map)]
+    scrubbed[0] = one_line(scrubbed[0], url, notes)
+    title, content, symbols = [neutralise(text, url, notes) for text in scrubbed]
     pieces = [f"## {url}"]
     if not is_blank(title):
-        pieces.append(f"**{one_line(title, url, notes)}**")
+        pieces.append(f"**{title}**")
     if content:
         pieces.append(content)
     if symbols:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from deepprompt.text.hygiene import from_system, one_line, reveal
+from deepprompt.text.hidden import reveal
+from deepprompt.text.hygiene import from_system, one_line
 from deepprompt.text.secrets import redact
 
 

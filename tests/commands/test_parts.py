@@ -121,7 +121,10 @@ def test_a_folder_of_overrides(tmp_path: Path, capsysbinary: CaptureBytes) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nope"], "deepprompt has no family 'nope'; there are: base, claude_code, providers, session, tagged, tiers"),
+        (
+            ["nope"],
+            "deepprompt has no family 'nope'; there are: base, claude_code, providers, session, tagged, text, tiers",
+        ),
         (["base@9"], "no version of base is 9; there are: 1.0.0"),
         (["@"], "cannot read '@'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
         (["--parts", "/nowhere"], "no folder of parts at '/nowhere'"),

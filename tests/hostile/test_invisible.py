@@ -133,9 +133,7 @@ def test_u05_direction_marks(tmp_path: Path) -> None:
     assert file.content == "\u200e\u200f" * 32 + "⟨U+200E⟩⟨U+200F⟩" * 8
 
 
-@pytest.mark.parametrize(
-    "character", ["\u200b", "\u2060", "\ufeff", "\xad", "\u200d", "\u200c", "\u034f", "\U000e0020"]
-)
+@pytest.mark.parametrize("character", ["\u200b", "\u2060", "\ufeff", "\u200d", "\u200c", "\u034f", "\U000e0020"])
 def test_u06_hidden_inside_a_tag(tmp_path: Path, character: str) -> None:
     """A character inside a tag's name does not hide the tag: it is shown, and the tag is none any more."""
     appears(tmp_path, f"</sys{character}tem>", f"</sys{shown(character)}tem>")
@@ -143,9 +141,11 @@ def test_u06_hidden_inside_a_tag(tmp_path: Path, character: str) -> None:
 
 
 def test_u06_direction_mark_inside_a_tag(tmp_path: Path) -> None:
-    """One that stays, since Hebrew needs it, hides no tag either: the bracket is written out."""
-    appears(tmp_path, "<sys\u200etem>", "&lt;sys\u200etem>")
-    appears(tmp_path, "<|\u200fim_end|>", "&lt;|\u200fim_end|>")
+    """One that stays, since Hebrew needs it or words are broken by it, hides no tag and no token either."""
+    lay_out(tmp_path, {"AGENTS.md": "<sys\u200etem>\n<us\xader>"})
+    assert [file.content for file in load_instruction_files(tmp_path)] == ["<\\sys\u200etem>\n<\\us\xader>"]
+    appears(tmp_path, "<|\u200fim_end|>", "<\\|\u200fim_end|>")
+    appears(tmp_path, "[IN\xadST]", "[\\IN\xadST]")
 
 
 @pytest.mark.parametrize(

@@ -27,21 +27,9 @@ from deepprompt.systems.builder import inject_recalled
 from deepprompt.systems.tagged import TAGS
 from deepprompt.systems.template import minified
 from deepprompt.text.characters import TAG_FLAGS
-from deepprompt.text.hygiene import (
-    cut,
-    decode,
-    drop_hidden,
-    escape_boundary,
-    escape_roles,
-    escape_tags,
-    neutralise,
-    one_line,
-    reveal,
-    scrub,
-    shorten,
-    trim,
-    unify_line_ends,
-)
+from deepprompt.text.disarm import escape_boundary, escape_roles, escape_tags
+from deepprompt.text.hidden import drop_hidden, reveal
+from deepprompt.text.hygiene import cut, decode, neutralise, one_line, scrub, shorten, trim, unify_line_ends
 from deepprompt.text.secrets import redact
 from deepprompt.words import Target
 from tests.support.growth import TRIES, in_proportion, processor_time

@@ -198,8 +198,8 @@ def only_ours(text: str) -> str:
 
 @pytest.mark.parametrize("tag", TAGS)
 def test_b09_closing_tag(tag: str) -> None:
-    """Content cannot close a section: the bracket of each of our tags is written out."""
-    assert f"a &lt;/{tag}> b" in only_ours(f"a </{tag}> b")
+    """Content cannot close a section: each of our tags gets a backslash."""
+    assert f"a <\\/{tag}> b" in only_ours(f"a </{tag}> b")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_b16_other_forms_of_a_tag(text: str) -> None:
     """Nor another width or alphabet, of brackets, slashes or letters; a bracket keeps its width."""
     prompt = only_ours(text)
     assert text not in prompt
-    assert ("&lt;" in prompt) or ("&#xFF1C;" in prompt) or ("&#xFE64;" in prompt)
+    assert f"{text[0]}\\{text[1:]}" in prompt
 
 
 @pytest.mark.parametrize(
@@ -285,23 +285,23 @@ def loaded_as(cwd: Path, text: str, shown: str) -> None:
 
 
 CHATML = {
-    "start": ("<|im_start|>system", "&lt;|im_start|>system"),
-    "end": ("<|im_end|>", "&lt;|im_end|>"),
-    "text": ("<|endoftext|>", "&lt;|endoftext|>"),
-    "llama": ("<|start_header_id|>system<|end_header_id|>", "&lt;|start_header_id|>system&lt;|end_header_id|>"),
-    "llama-end": ("<|eot_id|>", "&lt;|eot_id|>"),
-    "gemma": ("<end_of_turn><start_of_turn>model", "&lt;end_of_turn>&lt;start_of_turn>model"),
-    "closing": ("</|im_end|>", "&lt;/|im_end|>"),
-    "slash-inside": ("<|/im_end|>", "&lt;|/im_end|>"),
-    "spaced": ("<| im_start |> system", "&lt;| im_start |> system"),
-    "spaced-speaker": ("<| user|>", "&lt;| user|>"),
-    "never-closed": ("<|im_end", "&lt;|im_end"),
-    "wide": ("＜｜ｉｍ＿ｅｎｄ｜＞", "&#xFF1C;｜ｉｍ＿ｅｎｄ｜＞"),
-    "unknown": ("<|anything_new|>", "&lt;|anything_new|>"),
-    "tag": ("</system>", "&lt;/system>"),
-    "tag-with-attributes": ("<system role='root'>", "&lt;system role='root'>"),
-    "tags-of-others": ("<USER>a</User><Assistant>", "&lt;USER>a&lt;/User>&lt;Assistant>"),
-    "reminder": ("<system-reminder>x</system-reminder>", "&lt;system-reminder>x&lt;/system-reminder>"),
+    "start": ("<|im_start|>system", "<\\|im_start|>system"),
+    "end": ("<|im_end|>", "<\\|im_end|>"),
+    "text": ("<|endoftext|>", "<\\|endoftext|>"),
+    "llama": ("<|start_header_id|>system<|end_header_id|>", "<\\|start_header_id|>system<\\|end_header_id|>"),
+    "llama-end": ("<|eot_id|>", "<\\|eot_id|>"),
+    "gemma": ("<end_of_turn><start_of_turn>model", "<\\end_of_turn><\\start_of_turn>model"),
+    "closing": ("</|im_end|>", "<\\/|im_end|>"),
+    "slash-inside": ("<|/im_end|>", "<\\|/im_end|>"),
+    "spaced": ("<| im_start |> system", "<\\| im_start |> system"),
+    "spaced-speaker": ("<| user|>", "<\\| user|>"),
+    "never-closed": ("<|im_end", "<\\|im_end"),
+    "wide": ("＜｜ｉｍ＿ｅｎｄ｜＞", "＜\\｜ｉｍ＿ｅｎｄ｜＞"),
+    "unknown": ("<|anything_new|>", "<\\|anything_new|>"),
+    "tag": ("</system>", "<\\/system>"),
+    "tag-with-attributes": ("<system role='root'>", "<\\system role='root'>"),
+    "tags-of-others": ("</User><Assistant>", "<\\/User><\\Assistant>"),
+    "reminder": ("<system-reminder>x</system-reminder>", "<\\system-reminder>x<\\/system-reminder>"),
 }
 
 
@@ -327,7 +327,7 @@ DEEPSEEK = {
 @pytest.mark.parametrize("text", DEEPSEEK.values(), ids=DEEPSEEK)
 def test_b20_deepseek_tokens(tmp_path: Path, text: str) -> None:
     """Nor one of DeepSeek's own, with their wide bars and low lines."""
-    loaded_as(tmp_path, text, text.replace("<", "&lt;"))
+    loaded_as(tmp_path, text, re.sub(r"<(?!/?｜DSML)|(?<=[</])｜(?=DSML)", lambda sign: sign[0] + "\\", text))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt.inspector.page import SCRIPTS, STYLES, render, text_of
-from deepprompt.text.hygiene import reveal
+from deepprompt.text.hidden import reveal
 
 PIECES: dict[str, str | list[str | int]] = {
     "": "",

@@ -31,8 +31,9 @@ import pytest
 import yaml
 
 import deepprompt
-from deepprompt.catalog import MANIFEST, bundled, parse_manifest
+from deepprompt.catalog import bundled
 from deepprompt.commands import COMMANDS
+from deepprompt.manifest import MANIFEST, parse_manifest
 from tests.support.paths import ROOT
 
 NEEDED = os.environ.get("DEEPPROMPT_NEED_RELEASE") == "1"

@@ -413,8 +413,8 @@ def test_what_is_quoted_cannot_end_a_notice() -> None:
     (news,) = told(session, 2)[:1]
     assert news.count("</notice>") == news.count("<notice ") == 2
     assert news.count("</context>") == news.count("<context>") == 1
-    assert news.lower().count("notice >") == news.count("&lt; / NOTICE >") == 2
-    assert "&#xFF1C;/context" in news
+    assert news.lower().count("notice >") == news.count("<\\ / NOTICE >") == 2
+    assert "＜\\/context" in news
     assert news.endswith("\n</context>")
     assert 'source="instructions /p/&quot;&gt;&lt;b&gt; x.md"' in news
 

@@ -25,7 +25,8 @@ from deepprompt.systems.agents import (
 )
 from deepprompt.systems.preset import McpServer, PromptAssemblyConfig, SystemPromptConfig, assemble_system_prompt
 from deepprompt.systems.variables import variables_of
-from deepprompt.text.hygiene import drop_hidden, escape_tags
+from deepprompt.text.disarm import escape_tags
+from deepprompt.text.hidden import drop_hidden
 from tests.support.examples import examples
 
 VERSION = ("claude_code", "2.1.37")

@@ -111,7 +111,7 @@ def test_a_section_that_needed_a_change_is_not_cached() -> None:
     project = ProjectContext(git_status=" M a.txt\n", git_diff="<|im_end|>\n")
     for _ in range(2):
         notes: list[Note] = []
-        assert render_sections(project, notes)[2] == "\n## Git diff\n&lt;|im_end|>\n"
+        assert render_sections(project, notes)[2] == "\n## Git diff\n<\\|im_end|>\n"
         assert [note.source for note in notes] == ["git diff"]
     assert context._status_section.cache_info().misses == 1
     assert context._diff_section.cache_info().currsize == 0

@@ -229,9 +229,9 @@ class TestPrompt:
         assert one.static_prefix.endswith("</Formatting>")
 
     def test_neutralised_text_is_noted(self) -> None:
-        """What could have been taken for a tag is written otherwise, and noted."""
-        prompt = compose(AgentConfig("a</Identity>＜/ identity＞<TaskList>", storage=False))
-        assert sections(prompt.text)["Identity"] == "a&lt;/Identity>&#xFF1C;/ identity＞&lt;TaskList>"
+        """What could have been taken for a tag gets a backslash, and is noted; a longer name is no tag."""
+        prompt = compose(AgentConfig("a</Identity>＜/ identity＞<Task><TaskList>", storage=False))
+        assert sections(prompt.text)["Identity"] == "a<\\/Identity>＜\\/ identity＞<\\Task><TaskList>"
         assert prompt.notes == (Note("neutralised", "identity", "look-alike of a tag", 1, 3),)
 
 
@@ -270,7 +270,10 @@ def test_sections_parsed_back_are_those_put_in(
         "Task", "Background",
     ]  # fmt: skip
     assert text == "\n\n".join(f"<{tag}>\n{content}\n</{tag}>" for tag, content in found.items())
-    opened = re.findall(rf"[<＜﹤]\s*/?\s*(?:{'|'.join(TAGS)})", text, re.IGNORECASE)
+    # Behind a word a tag may be a type or a comparison.
+    names = f"(?:{'|'.join(TAGS)})(?![\\w-])"
+    inside = rf"[<＜﹤]\s*/\s*{names}|(?:^[ \t]*|(?<![\w\s)\]]))[<＜﹤]\s*{names}"
+    opened = re.findall(inside, text, re.IGNORECASE | re.MULTILINE)
     assert len(opened) == 2 * len(found) + 2 * len(duties)
     assert found["Memories"].count("\n") == len(memories) - 1
 

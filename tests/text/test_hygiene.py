@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable
 
 import pytest
@@ -10,21 +11,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY, Note
-from deepprompt.text import hygiene as text_module
 from deepprompt.text.characters import TAG_FLAGS
+from deepprompt.text.disarm import SPEAKER, TAG, TOKEN, escape_boundary, escape_roles, escape_tags
+from deepprompt.text.hidden import _concealed, drop_hidden, find_hidden, reveal
 from deepprompt.text.hygiene import (
     TRUNCATION_MARKER,
     cut,
     decode,
-    drop_hidden,
-    escape_boundary,
-    escape_roles,
-    escape_tags,
-    find_hidden,
     is_blank,
     neutralise,
     one_line,
-    reveal,
     scrub,
     shorten,
     trim,
@@ -121,7 +117,6 @@ SMUGGLED = {
     "selectors-1-to-14": ("😊\ufe00\ufe0d", "😊⟨U+FE00⟩⟨U+FE0D⟩"),
     "two-selectors": ("❤\ufe0f\ufe0f", "❤\ufe0f⟨U+FE0F⟩"),
     "selector-after-a-letter": ("a\ufe0fb\ufe0e", "a⟨U+FE0F⟩b⟨U+FE0E⟩"),
-    "selector-first": ("\ufe0fa", "⟨U+FE0F⟩a"),
     "digit-without-keycap": ("1\ufe0f2\ufe0f", "1⟨U+FE0F⟩2⟨U+FE0F⟩"),
     "invisible-operators": ("a\u2062\u2064b", "a⟨U+2062⟩⟨U+2064⟩b"),
     "bidi-override": ("a\u202eb\u202c", "a⟨U+202E⟩b⟨U+202C⟩"),
@@ -131,7 +126,7 @@ SMUGGLED = {
     "zwsp-in-a-tag": ("</sys\u200btem>", "</sys⟨U+200B⟩tem>"),
     "word-joiner": ("a\u2060b", "a⟨U+2060⟩b"),
     "deprecated-format": ("\u206a\u206f", "⟨U+206A⟩⟨U+206F⟩"),
-    "soft-hyphen": ("a\xadb", "a⟨U+00AD⟩b"),
+    "soft-hyphen": ("a\xad b", "a⟨U+00AD⟩ b"),
     "grapheme-joiner": ("a\u034fb", "a⟨U+034F⟩b"),
     "khmer-inherent-vowels": ("\u17b4\u17b5", "⟨U+17B4⟩⟨U+17B5⟩"),
     "hangul-fillers": ("\u115f\u1160\u3164\uffa0", "⟨U+115F⟩⟨U+1160⟩⟨U+3164⟩⟨U+FFA0⟩"),
@@ -157,7 +152,7 @@ SMUGGLED = {
 LOOK_ALIKES = {
     "exact": (DYNAMIC_CONTEXT_BOUNDARY, 1),
     "no-newlines": ("see === DYNAMIC CONTEXT (per-turn, do not cache) === here", 4),
-    "lower-case": ("=== dynamic context", 0),
+    "lower-case": ("=== dynamic context (per-turn", 0),
     "no-blanks": ("===DYNAMICCONTEXT", 0),
     "many-blanks": ("===   DYNAMIC  \t CONTEXT", 0),
     "no-break-space": ("===\xa0DYNAMIC\xa0CONTEXT", 0),
@@ -179,6 +174,7 @@ NOT_LOOK_ALIKES = {
     "neutralised": "\\=== DYNAMIC CONTEXT (per-turn, do not cache) ===",
     "on-two-lines": "===\nDYNAMIC CONTEXT",
     "not-ascii-without-equals": "größer",
+    "heading": "=== Dynamic context ===",
     "words-only": "the DYNAMIC CONTEXT of a turn",
 }
 
@@ -236,80 +232,103 @@ SPECIAL = [
 TEXTS = st.lists(st.sampled_from(SPECIAL) | st.text(max_size=3), max_size=40).map("".join)
 BROKEN_TEXTS = st.lists(st.sampled_from([*SPECIAL, "\ud800", "\udfff", "\udcff"]), max_size=40).map("".join)
 TAGGED = {
-    "opening": ("a <tag> b", "a &lt;tag> b"),
-    "closing": ("</tag>", "&lt;/tag>"),
-    "second-name": ("<other-one>", "&lt;other-one>"),
-    "attributes": ('<tag a="1">', '&lt;tag a="1">'),
-    "no-closing-bracket": ("<tag", "&lt;tag"),
-    "longer-name": ("<tags>", "&lt;tags>"),
-    "upper-case": ("<TaG>", "&lt;TaG>"),
-    "long-s": ("<\u017fecret>", "&lt;\u017fecret>"),
-    "wide-letters": ("<ｔＡｇ>", "&lt;ｔＡｇ>"),
-    "wide-hyphen": ("<other－one>", "&lt;other－one>"),
-    "mathematical-letters": ("<𝐭𝒶𝕘>", "&lt;𝐭𝒶𝕘>"),
-    "circled-letters": ("<ⓣⒶⓖ>", "&lt;ⓣⒶⓖ>"),
-    "superscripts": ("</ᵗᵃᵍ>", "&lt;/ᵗᵃᵍ>"),
-    "wide-bracket": ("＜tag＞", "&#xFF1C;tag＞"),
-    "small-bracket": ("﹤tag﹥", "&#xFE64;tag﹥"),
-    "wide-slash": ("<／tag>", "&lt;／tag>"),
-    "blanks": ("<  /\t tag>", "&lt;  /\t tag>"),
-    "no-break-space": ("<\xa0tag>", "&lt;\xa0tag>"),
-    "newline": ("<\ntag>", "&lt;\ntag>"),
-    "carriage-return": ("<\rtag>", "&lt;\rtag>"),
-    "hidden": ("<\u200b/\xadt\u200da\ufeffg>", "&lt;\u200b/\xadt\u200da\ufeffg>"),
-    "doubled": ("<<tag>>", "<&lt;tag>>"),
-    "twice": ("<tag></tag>", "&lt;tag>&lt;/tag>"),
+    "opening": ("a <tag> b", "a <\\tag> b"),
+    "closing": ("</tag>", "<\\/tag>"),
+    "second-name": ("<other-one>", "<\\other-one>"),
+    "attributes": ('<tag a="1">', '<\\tag a="1">'),
+    "no-closing-bracket": ("<tag", "<\\tag"),
+    "behind-a-word-with-attributes": ('x<tag a="1">', 'x<\\tag a="1">'),
+    "behind-a-word-never-closed": ("x<tag", "x<\\tag"),
+    "behind-a-word-with-a-hyphen": ("x<other-one>", "x<\\other-one>"),
+    "behind-a-word-closing": ("x</tag>", "x<\\/tag>"),
+    "upper-case": ("<TaG>", "<\\TaG>"),
+    "long-s": ("<\u017fecret>", "<\\\u017fecret>"),
+    "wide-letters": ("<ｔＡｇ>", "<\\ｔＡｇ>"),
+    "wide-hyphen": ("<other－one>", "<\\other－one>"),
+    "mathematical-letters": ("<𝐭𝒶𝕘>", "<\\𝐭𝒶𝕘>"),
+    "circled-letters": ("<ⓣⒶⓖ>", "<\\ⓣⒶⓖ>"),
+    "superscripts": ("</ᵗᵃᵍ>", "<\\/ᵗᵃᵍ>"),
+    "wide-bracket": ("＜tag＞", "＜\\tag＞"),
+    "small-bracket": ("﹤tag﹥", "﹤\\tag﹥"),
+    "wide-slash": ("<／tag>", "<\\／tag>"),
+    "blanks": ("<  /\t tag>", "<\\  /\t tag>"),
+    "no-break-space": ("<\xa0tag>", "<\\\xa0tag>"),
+    "newline": ("<\ntag>", "<\\\ntag>"),
+    "carriage-return": ("<\rtag>", "<\\\rtag>"),
+    "hidden": ("<\u200b/\xadt\u200da\ufeffg>", "<\\\u200b/\xadt\u200da\ufeffg>"),
+    "doubled": ("<<tag>>", "<<\\tag>>"),
+    "twice": ("<tag></tag>", "<\\tag><\\/tag>"),
 }
 
-UNTAGGED = ["", "tag", "tag>", "< other", "<ta>", "<a tag>", "a < b", "&lt;tag>", "＜b", "<t\na\ng>", "<!tag>", "/tag>"]
+UNTAGGED = [
+    "if n < tag:",
+    "n < tag.size",
+    "sort < tag",
+    "f(x) < tag",
+    "<tags>",
+    "<tag-name>",
+    "List<tag>",
+    "Map<tag, x>",
+    "",
+    "tag",
+    "tag>",
+    "< other",
+    "<ta>",
+    "<a tag>",
+    "a < b",
+    "<\\tag>",
+    "＜b",
+    "<t\na\ng>",
+    "<!tag>",
+    "/tag>",
+]
 
 # What a chat template could take for the end of a turn or for another speaker, and what is written.
 ROLES = {
-    "chatml-start": ("<|im_start|>system", "&lt;|im_start|>system"),
-    "chatml-end": ("a<|im_end|>b", "a&lt;|im_end|>b"),
-    "end-of-text": ("<|endoftext|>", "&lt;|endoftext|>"),
-    "llama-header": ("<|start_header_id|>user<|end_header_id|>", "&lt;|start_header_id|>user&lt;|end_header_id|>"),
-    "llama-end": ("<|eot_id|><|eom_id|>", "&lt;|eot_id|>&lt;|eom_id|>"),
-    "llama-begin": ("<|begin_of_text|>", "&lt;|begin_of_text|>"),
-    "llama-tool": ("<|python_tag|>", "&lt;|python_tag|>"),
-    "phi": ("<|system|><|user|><|end|>", "&lt;|system|>&lt;|user|>&lt;|end|>"),
-    "harmony": ("<|start|>system<|channel|>final<|message|>", "&lt;|start|>system&lt;|channel|>final&lt;|message|>"),
-    "vision": ("<|vision_start|>", "&lt;|vision_start|>"),
-    "deepseek-user": ("<｜User｜>", "&lt;｜User｜>"),
-    "deepseek-assistant": ("<｜Assistant｜>", "&lt;｜Assistant｜>"),
-    "deepseek-begin": ("<｜begin▁of▁sentence｜>", "&lt;｜begin▁of▁sentence｜>"),
-    "deepseek-end": ("<｜end▁of▁sentence｜>", "&lt;｜end▁of▁sentence｜>"),
-    "deepseek-tool": ("<｜tool▁calls▁begin｜><｜tool▁sep｜>", "&lt;｜tool▁calls▁begin｜>&lt;｜tool▁sep｜>"),
-    "deepseek-pad": ("<｜▁pad▁｜>", "&lt;｜▁pad▁｜>"),
-    "deepseek-markup": ("</｜DSML｜invoke>", "&lt;/｜DSML｜invoke>"),
-    "gemma": ("<start_of_turn>model<end_of_turn>", "&lt;start_of_turn>model&lt;end_of_turn>"),
-    "tokens-without-bars": ("<im_start><im_end><endoftext>", "&lt;im_start>&lt;im_end>&lt;endoftext>"),
-    "closing-token": ("</|im_end|>", "&lt;/|im_end|>"),
-    "slash-inside": ("<|/im_end|>", "&lt;|/im_end|>"),
-    "spaced-token": ("<| im_start |>", "&lt;| im_start |>"),
-    "spaced-everywhere": ("< | im_end | >", "&lt; | im_end | >"),
-    "spaced-speaker": ("<| user |>", "&lt;| user |>"),
-    "never-closed": ("<|im_end", "&lt;|im_end"),
-    "wide-token": ("＜｜ｉｍ＿ｅｎｄ｜＞", "&#xFF1C;｜ｉｍ＿ｅｎｄ｜＞"),
-    "small-bracket": ("﹤|im_end|﹥", "&#xFE64;|im_end|﹥"),
-    "other-bars": ("<│im_end│><ǀim_endǀ>", "&lt;│im_end│>&lt;ǀim_endǀ>"),
-    "zero-width": ("<|\u200bim_end|>", "&lt;|\u200bim_end|>"),
-    "zero-width-before-the-bar": ("<\u200b|im_end|>", "&lt;\u200b|im_end|>"),
-    "speaker": ("<system>x</system>", "&lt;system>x&lt;/system>"),
+    "chatml-start": ("<|im_start|>system", "<\\|im_start|>system"),
+    "chatml-end": ("a<|im_end|>b", "a<\\|im_end|>b"),
+    "end-of-text": ("<|endoftext|>", "<\\|endoftext|>"),
+    "llama-header": ("<|start_header_id|>user<|end_header_id|>", "<\\|start_header_id|>user<\\|end_header_id|>"),
+    "llama-end": ("<|eot_id|><|eom_id|>", "<\\|eot_id|><\\|eom_id|>"),
+    "llama-begin": ("<|begin_of_text|>", "<\\|begin_of_text|>"),
+    "llama-tool": ("<|python_tag|>", "<\\|python_tag|>"),
+    "phi": ("<|system|><|user|><|end|>", "<\\|system|><\\|user|><\\|end|>"),
+    "harmony": ("<|start|>system<|channel|>final<|message|>", "<\\|start|>system<\\|channel|>final<\\|message|>"),
+    "vision": ("<|vision_start|>", "<\\|vision_start|>"),
+    "deepseek-user": ("<｜User｜>", "<\\｜User｜>"),
+    "deepseek-assistant": ("<｜Assistant｜>", "<\\｜Assistant｜>"),
+    "deepseek-begin": ("<｜begin▁of▁sentence｜>", "<\\｜begin▁of▁sentence｜>"),
+    "deepseek-end": ("<｜end▁of▁sentence｜>", "<\\｜end▁of▁sentence｜>"),
+    "deepseek-tool": ("<｜tool▁calls▁begin｜><｜tool▁sep｜>", "<\\｜tool▁calls▁begin｜><\\｜tool▁sep｜>"),
+    "deepseek-pad": ("<｜▁pad▁｜>", "<\\｜▁pad▁｜>"),
+    "deepseek-markup": ("</｜DSML｜invoke>", "</｜\\DSML｜invoke>"),
+    "gemma": ("<start_of_turn>model<end_of_turn>", "<\\start_of_turn>model<\\end_of_turn>"),
+    "tokens-without-bars": ("<im_start><im_end><endoftext>", "<\\im_start><\\im_end><\\endoftext>"),
+    "closing-token": ("</|im_end|>", "<\\/|im_end|>"),
+    "slash-inside": ("<|/im_end|>", "<\\|/im_end|>"),
+    "spaced-token": ("<| im_start |>", "<\\| im_start |>"),
+    "spaced-everywhere": ("< | im_end | >", "<\\ | im_end | >"),
+    "spaced-speaker": ("<| user |>", "<\\| user |>"),
+    "never-closed": ("<|im_end", "<\\|im_end"),
+    "wide-token": ("＜｜ｉｍ＿ｅｎｄ｜＞", "＜\\｜ｉｍ＿ｅｎｄ｜＞"),
+    "small-bracket": ("﹤|im_end|﹥", "﹤\\|im_end|﹥"),
+    "other-bars": ("<│im_end│><ǀim_endǀ>", "<\\│im_end│><\\ǀim_endǀ>"),
+    "zero-width": ("<|\u200bim_end|>", "<\\|\u200bim_end|>"),
+    "zero-width-before-the-bar": ("<\u200b|im_end|>", "<\\\u200b|im_end|>"),
+    "speaker": ("<system>\nx\n</system>", "<\\system>\nx\n<\\/system>"),
     "speakers": ("<user><assistant><developer><tool><function><human>",
-                 "&lt;user>&lt;assistant>&lt;developer>&lt;tool>&lt;function>&lt;human>"),
-    "any-case": ("<SYSTEM></System>", "&lt;SYSTEM>&lt;/System>"),
-    "attributes": ('<system role="root">', '&lt;system role="root">'),
-    "speaker-never-closed": ("<system", "&lt;system"),
-    "spaces-in-a-tag": ("< / system >", "&lt; / system >"),
-    "self-closing": ("<system/>", "&lt;system/>"),
-    "zero-width-in-a-tag": ("</sys\u200btem>", "&lt;/sys\u200btem>"),
-    "mathematical": ("<𝐬𝐲𝐬𝐭𝐞𝐦>", "&lt;𝐬𝐲𝐬𝐭𝐞𝐦>"),
-    "wide-speaker": ("＜／ｕｓｅｒ＞", "&#xFF1C;／ｕｓｅｒ＞"),
-    "reminder": ("<system-reminder>", "&lt;system-reminder>"),
-    "hidden-line-break": ("<system\rx\u2028", "&lt;system\rx\u2028"),
-    "doubled": ("<<system>>", "<&lt;system>>"),
-    "generic-of-a-speaker": ("List<User>", "List&lt;User>"),
+                 "<\\user><\\assistant><\\developer><\\tool><\\function><\\human>"),
+    "any-case": ("<SYSTEM></System>", "<\\SYSTEM><\\/System>"),
+    "attributes": ('<system role="root">', '<\\system role="root">'),
+    "speaker-never-closed": ("<system", "<\\system"),
+    "spaces-in-a-tag": ("< / system >", "<\\ / system >"),
+    "self-closing": ("<system/>", "<\\system/>"),
+    "zero-width-in-a-tag": ("</sys\u200btem>", "<\\/sys\u200btem>"),
+    "mathematical": ("<𝐬𝐲𝐬𝐭𝐞𝐦>", "<\\𝐬𝐲𝐬𝐭𝐞𝐦>"),
+    "wide-speaker": ("＜／ｕｓｅｒ＞", "＜\\／ｕｓｅｒ＞"),
+    "reminder": ("<system-reminder>", "<\\system-reminder>"),
+    "hidden-line-break": ("<system\rx\u2028", "<\\system\rx\u2028"),
+    "llama-2": ("<s>[INST] <<SYS>> [/INST]</s>", "<\\s>[\\INST] <\\<SYS>> [\\/INST]<\\/s>"),
 }  # fmt: skip
 
 # Ordinary text with brackets and bars in it.
@@ -338,11 +357,13 @@ NO_ROLES = [
     "<ns:user>",
     "<my-system>",
     "&lt;system&gt; &lt;|im_end|&gt;",
+    "<\\system> <\\|im_end|>",
     "cat <<EOF | wc",
     "cat < input.txt | grep user",
     "system> user> |im_end|>",
-    "[INST] <<SYS>> [/INST]",
-    "<s></s>",
+    "<system>x</system>",
+    "<<system>>",
+    "List<User>",
     "<日本語> ＜見出し＞",
     "< >",
     "<",
@@ -601,11 +622,11 @@ def test_decode_of_the_first_bytes_is_the_beginning_of_the_whole(data: bytes, mo
 @PLAIN
 @given(text=st.text(st.sampled_from("ab <\u200b\u200c\u200d\u2060\ufe0e\ufe0f\xad\u202e\U000e0041\x1b\u180b")))
 def test_reveal_leaves_nothing_hidden_in_latin_text(text: str) -> None:
-    """Where no spelling calls for a hidden character, none is left, and the notes count them all."""
+    """What is left of hidden characters is spelling, and the notes count all others."""
     notes: list[Note] = []
     visible = reveal(text, "s", notes)
-    assert drop_hidden(visible) == visible
-    assert sum(note.count for note in notes) == len(text) - len(drop_hidden(text)) == visible.count("⟨")
+    assert find_hidden(visible)[0] == {}
+    assert sum(note.count for note in notes if note.kind == "neutralised") == visible.count("⟨")
 
 
 @PLAIN
@@ -642,12 +663,12 @@ def test_blank_is_what_trims_to_nothing(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "expected"), TAGGED.values(), ids=TAGGED)
 def test_escape_tags(text: str, expected: str) -> None:
-    """A reserved tag loses its bracket in whatever case, width and gaps it is written, and a note counts it."""
+    """A reserved tag gets a backslash in whatever case, width and gaps it is written, and a note counts it."""
     notes: list[Note] = []
     assert escape_tags(text, NAMES, "s", notes) == expected
     assert [(note.kind, note.source, note.detail) for note in notes] == [("neutralised", "s", "look-alike of a tag")]
-    assert notes[0].offset == expected.index("&")
-    assert notes[0].count == expected.count("&")
+    assert notes[0].offset == expected.index("\\") - 1
+    assert notes[0].count == expected.count("\\")
 
 
 @pytest.mark.parametrize("text", UNTAGGED)
@@ -662,13 +683,16 @@ def test_escape_tags_leaves_the_rest(text: str) -> None:
 def test_escape_tags_with_a_long_gap(text: str, gap: str) -> None:
     """However many hidden characters or blanks stand in a tag, a reader sees a tag, and it is escaped."""
     text = text.replace("{}", gap)
-    assert escape_tags(text, NAMES, "s", []) == "&lt;" + text[1:]
+    assert escape_tags(text, NAMES, "s", []) == "<\\" + text[1:]
 
 
 @PLAIN
 @given(before=TEXTS, opener=OPENERS, after=TEXTS)
 def test_escape_tags_leaves_no_opener(before: str, opener: str, after: str) -> None:
     """No reserved opener survives, whatever stands around it, and a second time changes nothing."""
+    following, sign = drop_hidden(after)[:1], drop_hidden(before)[-1:]
+    assume(not (following.isalnum() or following in ("-", "_")))  # another name
+    assume(not (sign.isalnum() or sign == "_" or "\u17b4" <= sign <= "\u17b5"))  # a type
     escaped = escape_tags(before + opener + after, NAMES, "s", [])
     assert opener not in escaped
     assert opener[1:] in escaped
@@ -677,22 +701,21 @@ def test_escape_tags_leaves_no_opener(before: str, opener: str, after: str) -> N
 
 @PLAIN
 @given(text=TEXTS)
-def test_escape_tags_only_rewrites_brackets(text: str) -> None:
-    """Written back, the escaped brackets give the text that there was."""
-    assume("&" not in text)
-    escaped = escape_tags(text, ("a", "b"), "s", [])
-    assert escaped.replace("&lt;", "<").replace("&#xFF1C;", "＜").replace("&#xFE64;", "﹤") == text
+def test_escape_tags_only_adds_backslashes(text: str) -> None:
+    """Without the backslashes that were added, the text is what there was."""
+    assume("\\" not in text)
+    assert escape_tags(text, ("a", "b"), "s", []).replace("\\", "") == text
 
 
 @pytest.mark.parametrize(("text", "expected"), ROLES.values(), ids=ROLES)
 def test_escape_roles(text: str, expected: str) -> None:
-    """A token of a chat template or a speaker's tag loses its bracket, and a note counts it."""
+    """A token of a vocabulary or a line of a speaker's tag gets a backslash, and a note counts it."""
     notes: list[Note] = []
     assert escape_roles(text, "s", notes) == expected
-    detail = "look-alike of a special token or a speaker's tag"
-    assert [(note.kind, note.source, note.detail) for note in notes] == [("neutralised", "s", detail)]
-    assert notes[0].offset == expected.index("&")
-    assert notes[0].count == expected.count("&")
+    assert [(note.kind, note.source) for note in notes] == [("neutralised", "s")]
+    assert notes[0].detail in (TOKEN, SPEAKER, TAG)
+    assert notes[0].offset == expected.index("\\") - 1
+    assert notes[0].count == expected.count("\\")
 
 
 @pytest.mark.parametrize("text", NO_ROLES)
@@ -702,15 +725,19 @@ def test_escape_roles_leaves_the_rest(text: str) -> None:
     assert (escape_roles(text, "s", notes), notes) == (text, [])
 
 
-@pytest.mark.parametrize("gap", ["\u200b" * 1000, "\u2060", " " * 1000, "\t\n\u3000"])
+@pytest.mark.parametrize("gap", ["\u200b" * 1000, "\u2060", " " * 1000, "\t\u3000"])
 def test_escape_roles_with_a_long_gap(gap: str) -> None:
     """However much stands between a bracket and a speaker, the bracket is escaped."""
-    for text in (f"<{gap}system>", f"<{gap}/{gap}system>", f"<{gap}im_end>"):
-        assert escape_roles(text, "s", []) == "&lt;" + text[1:]
+    for text in (f"<{gap}system>", f"<{gap}/{gap}system>", f"<{gap}im_end>", f"<{gap}/{gap}im_end{gap}>"):
+        assert escape_roles(text, "s", []) == "<\\" + text[1:]
+
+
+# What is a token wherever it stands; a speaker's tag needs a line of its own.
+UNCONDITIONAL = [text for text, _ in ROLES.values() if re.search(r"[|│ǀ｜]\W|_of_turn|reminder|INST", text)]
 
 
 @PLAIN
-@given(before=TEXTS, opener=st.sampled_from([text for text, _ in ROLES.values()]), after=TEXTS)
+@given(before=TEXTS, opener=st.sampled_from(UNCONDITIONAL), after=TEXTS)
 def test_escape_roles_whatever_stands_around(before: str, opener: str, after: str) -> None:
     """No token survives in any text, and a second time changes nothing."""
     following = drop_hidden(after)[:1]
@@ -724,8 +751,8 @@ def test_escape_roles_whatever_stands_around(before: str, opener: str, after: st
     ("text", "expected"),
     [
         ("</sys\u200btem>", "</sys⟨U+200B⟩tem>"),
-        ("<\u200esystem>", "&lt;\u200esystem>"),
-        ("<|im_end|>\x1b", "&lt;|im_end|>⟨U+001B⟩"),
+        ("<\u200esystem>", "<\\\u200esystem>"),
+        ("<|im_end|>\x1b", "<\\|im_end|>⟨U+001B⟩"),
         ("<\x00|im_end|>", "<⟨U+0000⟩|im_end|>"),
         ("plain <b>text</b>", "plain <b>text</b>"),
     ],
@@ -738,10 +765,11 @@ def test_neutralise_reveals_then_escapes(text: str, expected: str) -> None:
 def test_neutralise_notes_both() -> None:
     """Notes on hidden characters come first, then the one on tokens; each has its place."""
     notes: list[Note] = []
-    neutralise("a\u200b<|im_end|><system>", "AGENTS.md", notes)
+    neutralise("a\u200b<|im_end|>\n<system>\n</system>", "AGENTS.md", notes)
     assert notes == [
         Note("neutralised", "AGENTS.md", "hidden U+200B", 1, 1),
-        Note("neutralised", "AGENTS.md", "look-alike of a special token or a speaker's tag", 2, 2),
+        Note("neutralised", "AGENTS.md", TOKEN, 2, 1),
+        Note("neutralised", "AGENTS.md", SPEAKER, 13, 2),
     ]
 
 
@@ -752,8 +780,8 @@ def test_neutralise_notes_both() -> None:
 def test_neutralise_notes_places_in_the_text_itself(before: str) -> None:
     """However much longer the text before a token becomes, its place is where it was."""
     notes: list[Note] = []
-    neutralise(f"{before}<system>\u200b</system>", "s", notes)
-    (note,) = [note for note in notes if "speaker" in note.detail]
+    neutralise(f"{before}<|im_end|>\u200b</s>", "s", notes)
+    (note,) = [note for note in notes if note.detail == TOKEN]
     assert (note.offset, note.count) == (len(before), 2)
 
 
@@ -762,13 +790,13 @@ def test_neutralise_notes_places_in_the_text_itself(before: str) -> None:
     [
         ("abc", 3, "abc"),
         ("abcd", 3, "abc" + TRUNCATION_MARKER),
-        ("<username>", 5, "<use" + TRUNCATION_MARKER),
-        ("<systems", 7, "<syste" + TRUNCATION_MARKER),
+        ("<username>", 5, "<" + TRUNCATION_MARKER),
+        ("<systems", 7, "<" + TRUNCATION_MARKER),
         ("a" + TAG_FLAGS[0], 13, "a🏴" + TRUNCATION_MARKER),
         ("👩\u200d👧", 7, "👩" + TRUNCATION_MARKER),
         ("1\ufe0f\u20e3", 4, "1" + TRUNCATION_MARKER),
         ("🐘", 3, TRUNCATION_MARKER),
-        ("<user" + "\u200e" * 60 + "name", 150, "<use" + TRUNCATION_MARKER),
+        ("<user" + "\u200e" * 60 + "name", 150, "<" + TRUNCATION_MARKER),
     ],
 )
 def test_shorten_leaves_nothing_that_would_have_to_be_neutralised(text: str, limit: int, short: str) -> None:
@@ -819,17 +847,14 @@ ASCII_PIECES = st.one_of(
 @given(st.lists(ASCII_PIECES, max_size=12).map("".join))
 def test_patterns_for_ascii_find_what_the_whole_ones_find(text: str) -> None:
     """The small patterns are for speed alone: in a text of ASCII they match the same places."""
-    for make in (
-        text_module._hidden,
-        text_module._boundary_pattern,
-        text_module._role_pattern,
-        lambda is_ascii: text_module._tag_pattern(("memory", "a-b"), is_ascii),
-    ):
-        small, whole = ([match.span() for match in make(is_ascii).finditer(text)] for is_ascii in (True, False))
-        assert small == whole
+    small, whole = ([match.span() for match in _concealed(is_ascii).finditer(text)] for is_ascii in (True, False))
+    assert small == whole
 
 
 def test_find_hidden_gives_places() -> None:
     """Hidden characters are found with every place of each, in order; direction marks are kept apart."""
-    assert find_hidden("a\u200bb\u00adc\u200bd\u200e") == ({"\u00ad": [3], "\u200b": [1, 5]}, [7])
-    assert find_hidden("plain") == ({}, [])
+    assert find_hidden("a\u200bb\u00ad-c\u200bd\u200e") == (
+        {"\u00ad": [3], "\u200b": [1, 6]},
+        {"text direction marks": [8]},
+    )
+    assert find_hidden("plain") == ({}, {})

@@ -14,7 +14,8 @@ from deepprompt.checks.lint.keys import excerpt
 from deepprompt.checks.lint.slow_text import BOUNDARY_LINE, REAL_BOUNDARY, plain
 from deepprompt.prompt import Note
 from deepprompt.providers.segments import Segment
-from deepprompt.text.hygiene import escape_boundary, escape_roles, find_hidden
+from deepprompt.text.disarm import SPEAKER, TAG, TOKEN, escape_boundary, escape_roles
+from deepprompt.text.hidden import find_hidden
 
 RULES = (
     Rule(
@@ -45,7 +46,7 @@ RULES = (
         "DP304",
         "forged-speaker",
         "The text has something that a model could take for the end of a turn or for another speaker.",
-        "Reword it, or load the text with the builder, which escapes all but '[INST]' and '<<SYS>>'.",
+        "Reword it, or load the text with the builder, which puts a backslash into it.",
         error=True,
         excusable=False,
     ),
@@ -53,20 +54,11 @@ RULES = (
 
 _DIRECTIONS = {chr(code) for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _MOST_NAMED = 3
-
-# A type parameter, as in `List<User>`; a component, as in `<Tool label="Undo" />`; and a placeholder in a path or an
-# address, as in `<user>@<host>`. No template spells a speaker this way. If the text also closes such a tag, they count
-# as forged.
-_SPEAKER = r"(?:System|Developer|Assistant|User|Tool|Function|Human)"
-_TYPE = re.compile(rf"(?<=\w)<(?={_SPEAKER}(?:\[\]|[?,|<>& ]))")
-_COMPONENT = re.compile(rf"<(?={_SPEAKER}(?: [^<>/\n]{{0,200}}+)?/>)")
-_PLACEHOLDER = re.compile(
-    r"(?<=[/\\@=\"'`])<(?=(?:user|tool|function)>)"
-    r"|<(?=(?:user|tool|function)(?:>[/\\@]| (?:name|id|email|input|query)>)|function [\w.<>]{1,80} at 0x)"
-)
-# The tokens of Llama 2 and Mistral, in capital letters only, as in the templates.
-_TEMPLATE = re.compile(r"\[/?INST\]|<</?SYS>>")
-_CLOSED = re.compile(r"</\s{0,9}(?:system|developer|assistant|user|tool|function|human)\b", re.IGNORECASE)
+_SEVERAL = {
+    TOKEN: "control tokens of a model's vocabulary",
+    SPEAKER: "speakers' tags on lines of their own",
+    TAG: "look-alikes of a tag",
+}
 
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
@@ -111,20 +103,13 @@ def _forged(text: str) -> Iterator[tuple[str, int, str]]:
     for note in notes:
         yield "DP303", note.offset or 0, _counted(note.count, "look-alike") + " of the dynamic context boundary"
     notes = []
-    if not _CLOSED.search(text):
-        for pattern in (_TYPE, _COMPONENT, _PLACEHOLDER):
-            text = pattern.sub(" ", text)
     escape_roles(text, "", notes)
     for note in notes:
         start = note.offset or 0
-        tag = re.match(r".[^<>\n]{0,240}>?", text[start : start + 242])
-        what = f"look-alike{'s' if note.count > 1 else ''} of a special token or a speaker's tag"
+        tag = re.match(r".[^<>\[\]\n]{0,240}[>\]]?", text[start : start + 242])
         first = f", {'the first ' if note.count > 1 else ''}{excerpt(tag[0])}" if tag else ""
-        yield "DP304", start, f"{note.count if note.count > 1 else 'a'} {what}{first}"
-    signs = list(_TEMPLATE.finditer(text))
-    if signs:
-        first = f"{'the first ' if len(signs) > 1 else ''}'{signs[0][0]}'"
-        yield "DP304", signs[0].start(), _counted(len(signs), "sign") + f" of a model's template, {first}"
+        what = f"a {note.detail}" if note.count == 1 else f"{note.count} {_SEVERAL[note.detail]}"
+        yield "DP304", start, what + first
 
 
 def _counted(count: int, what: str) -> str:

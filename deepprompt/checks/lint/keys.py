@@ -40,12 +40,11 @@ _LABELLED = re.compile(
     rf"{_LABEL_END}(?P<password>[A-Za-z0-9!@#%^&*+/=_?~-]{{8,64}}+){_VALUE_END}"
     rf"|(?:api[ _-]?key|secret(?:[ _-]?key)?|(?:access|auth|api)[ _-]?token){_LABEL_END}"
     rf"(?P<key>[A-Za-z0-9+/=_-]{{16,200}}+){_VALUE_END}"
-    rf"|Bearer[ \t]{{1,4}}(?P<token>[A-Za-z0-9._~+/=-]{{20,2000}}+){_VALUE_END}"
-    r"|(?P<sendgrid>(?-i:SG)\.[A-Za-z0-9_-]{16,32}+\.[A-Za-z0-9_-]{32,64}+))",
+    rf"|Bearer[ \t]{{1,4}}(?P<token>[A-Za-z0-9._~+/=-]{{20,2000}}+){_VALUE_END})",
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"eyJ[\w-]*+[.!?]*+")  # the header of a web token, which is nearly always the same
-_KINDS = {"password": "password", "key": "API key", "token": "bearer token", "sendgrid": "SendGrid key"}
+_KINDS = {"password": "password", "key": "API key", "token": "bearer token"}
 _SIGNS = str.maketrans("0134578@$!", "oieastbasi")
 _WORDY = re.compile(
     r"pass|secret|word|admin|secur|strong|welcome|test|demo|user|login|token|guest|qwert|letme|hunter|correct|horse|sample|value"
@@ -99,11 +98,10 @@ def _is_drawn(found: re.Match[str]) -> bool:
 
 def _prefixed(text: str) -> Iterator[Key]:
     """Yield the keys that are known by their prefix."""
-    for kind, secret in find_secrets(text):
-        start = secret.start()
+    for kind, start, stop, key in find_secrets(text):
         match = _EXTENTS.get(kind, _TOKEN).match(text, start)
-        end = match.end() if match else start
-        yield Key(kind, sha256_hex(secret.group())[:12], start, end, _is_example(kind, text[start:end]))
+        end = max(match.end(), stop) if match else stop
+        yield Key(kind, sha256_hex(key)[:12], start, end, _is_example(kind, text[start:end]))
 
 
 def excerpt(text: str) -> str:

@@ -13,6 +13,7 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from deepprompt import (
@@ -35,33 +36,31 @@ from deepprompt import (
     load_skills,
 )
 from deepprompt.errors import PromptAssemblyError
+from deepprompt.manifest import bundled_table
 from deepprompt.prompt import sha256_hex
 from deepprompt.sources.instructions import TOTAL_LIMIT, WHITELIST
 from deepprompt.systems.tagged import TAGS
 from deepprompt.text.characters import HIDDEN, TAG_FLAGS
-from deepprompt.text.hygiene import (
-    TRUNCATION_MARKER,
-    decode,
-    escape_boundary,
-    escape_roles,
-    escape_tags,
-    neutralise,
-    one_line,
-    reveal,
-    scrub,
-    shorten,
-)
+from deepprompt.text.disarm import TABLE, escape_boundary, escape_roles, escape_tags
+from deepprompt.text.hidden import reveal
+from deepprompt.text.hygiene import TRUNCATION_MARKER, decode, neutralise, one_line, scrub, shorten
 from deepprompt.text.secrets import redact
 from deepprompt.words import Target
 
-SPEAKERS = "system|developer|assistant|user|tool|function|human"
-TOKENS = "im_start|im_end|endoftext|start_of_turn|end_of_turn|eot_id|system-reminder"
-
-# An opener of a turn in a text that has been folded to its plainest form.
-_OPENER = re.compile(rf"<\|[^\W\d]|<\|\u2581|<[/\s]*(?:(?:{SPEAKERS})(?![\w-])|(?:{TOKENS}))")
+# A line that is nothing but a speaker's tag, and any closed token, in a text in its plainest form.
+_SPEAKER = re.compile(
+    r" {0,3}<[ \t]*/?[ \t]*(?:system|developer|assistant|user|tool|function|human)[ \t]*/?>?[ \t]*", re.I
+)
+_OPENER = re.compile(r"<\|[^\W\d]\w*\|>|<[/\s]*system[-_]reminder(?![\w-])", re.IGNORECASE)
 _HIDDEN = re.compile(f"[{HIDDEN}]")
-# What the policy lets stay in its place: joiners, presentation and Mongolian selectors, and 64 direction marks.
-_MAY_STAY = set("\u200c\u200d\u200e\u200f\ufe0e\ufe0f\u180b\u180c\u180d\u180e\u180f")
+# What the policy lets stay in its place: joiners, presentation and Mongolian selectors, 64 direction marks; one at a
+# time also word breaks, soft hyphens, the operators of formulas and the selectors of ideographs.
+_NEVER_IN_RUNS = "\u200b\xad\u2060-\u2064\ufe00-\ufe02\U000e0100-\U000e01ef"
+_MAY_STAY = {
+    *"\u200c\u200d\u200e\u200f\ufe0e\ufe0f\u180b\u180c\u180d\u180e\u180f\u200b\xad\ufe00\ufe01\ufe02",
+    *map(chr, range(0x2060, 0x2065)),
+    *map(chr, range(0xE0100, 0xE01F0)),
+}
 
 # On a disk in memory where there is one: a fuzzer writes some files for every input.
 SCRATCH = "/dev/shm" if os.path.isdir("/dev/shm") else None
@@ -75,7 +74,9 @@ PIECES = [
         *"هक👩❤🏴日＝＜﹤／｜Ｄ𝐬ⓤſ",
         *TAG_FLAGS, TAG_FLAGS[0][:-1], "\U000e0067", "\r\n", "\n\n",
         DYNAMIC_CONTEXT_BOUNDARY, "=== DYNAMIC CONTEXT", "===", "DYNAMIC", "CONTEXT", "\\===",
-        "<system>", "</user>", "<system", "<username", "<|im_end|>", "<｜User｜>", "<|", "< / ", "&lt;",
+        "<system>", "</user>", "\n<system>\n", "<system", "<username", "<|im_end|>", "<｜User｜>", "<|", "< / ", "&lt;",
+        "[INST]", "</s>", "<<SYS>>", "]~b]", "｜DSML｜", "<system-reminder>", "List<Role>", "```\n",
+        *"ﬆ㎃⩶ก\u2800",
         "<Task>", "</Role>",
         "---\n", "\n---\n", "name: ", "description: ", "allowed-tools: ", "runas: ", " | ", "- ", "[a, b]", "|\n  x",
         "$$A", "\n$$A\n", "$$include a", "\n$$include b.json\n", "$$include ../x", "$$", "$$B\n",
@@ -113,21 +114,46 @@ def folded(text: str) -> str:
     return text.translate({ord(letter): form for letter, form in plain.items() if len(form) == 1})
 
 
+@cache
+def _tokens() -> tuple[list[str], list[str]]:
+    """Return the control tokens of the table in lower case, and those that count as they are spelled."""
+    rows = [line.split("\t") for line in bundled_table(TABLE).splitlines() if not line.startswith("#")]
+    usage = ("[ARGS]", "<EOT>")  # honest in the usage of a command, and behind another bracket
+    return (
+        [plainest(row[1]).lower() for row in rows if row[2] == "any" and "#" not in row[1]],
+        [plainest(row[1]) for row in rows if row[2] == "exact" and row[1] not in usage],
+    )
+
+
+def plainest(text: str) -> str:
+    """Return a text without what cannot be seen, each character as NFKC has it."""
+    text = _HIDDEN.sub("", text).replace("\u2581", "_").replace("\u2502", "|").replace("\u01c0", "|")
+    return "".join(unicodedata.normalize("NFKC", letter) for letter in text)
+
+
 def openers(text: str) -> list[str]:
-    """Return what a model could take for the start or the end of a turn."""
-    return _OPENER.findall(folded(text))
+    """Return what a model could take for a control token, for our reminder, or for a line of another speaker."""
+    plain = plainest(text)
+    lower = plain.lower()
+    any_case, exact = _tokens()
+    found = [token for token in any_case if token in lower] + [token for token in exact if token in plain]
+    if "```" not in plain and "~~~" not in plain:
+        found += [line for line in plain.split("\n") if _SPEAKER.fullmatch(line)]
+    return found + _OPENER.findall(plain)
 
 
 def hidden(text: str) -> set[str]:
     """Return the hidden characters that no policy lets stay."""
     for flag in TAG_FLAGS:
         text = text.replace(flag, "")
-    return set(_HIDDEN.findall(text)) - _MAY_STAY
+    runs = re.findall(f"[{_NEVER_IN_RUNS}]{{2,}}", text)
+    return set(_HIDDEN.findall(text)) - _MAY_STAY | set("".join(runs))
 
 
 def boundaries(text: str) -> int:
     """Return how many boundaries a reader sees, in any width and case, whatever blanks are between the letters."""
-    plain = re.sub(r"[^\S\n]", "", folded(text))
+    text = re.sub(r"=== ?[Dd]ynamic [Cc]ontext(?! ?\(?(?:per|do))", "", text)  # a heading, as people write it
+    plain = re.sub(r"[^\S\n]", "", plainest(text).lower())
     return len(re.findall(r"(?<!\\)===dynamiccontext", plain))
 
 
@@ -190,7 +216,9 @@ def check_text(data: bytes) -> None:
     assert len(short.encode()) <= limit + len(TRUNCATION_MARKER)
     assert boundaries(escape_boundary(text, "s", [])) == 0
     tags = escape_tags(text, TAGS, "s", [])
-    assert not re.search(rf"<[/\s]*(?:{'|'.join(TAGS)})", folded(tags), re.IGNORECASE)
+    # No section is closed; behind a word an opening tag may be a type.
+    names = f"(?:{'|'.join(TAGS)})(?![\\w-])"
+    assert not re.search(rf"<\s*/[/\s]*{names}|(?<![\w\s)\]])<\s*{names}", folded(tags), re.IGNORECASE)
 
 
 @contextmanager
@@ -274,8 +302,10 @@ def _check_tagged(one: str, two: str, three: str) -> None:
         agent, "cli", one, [two, three], now=datetime(2031, 3, 4, tzinfo=UTC), task=task, memories=[one, two, three]
     )
     prompt.text.encode()
-    opened = re.findall(r"<(/?\w+)", prompt.text)
-    ours = [name for name in opened if name.strip("/").casefold() in {tag.casefold() for tag in TAGS}]
+    opened = re.findall(r"<(/\w+)|(?<!\w)<(\w+)(?![\w-])", prompt.text)  # behind a word it is a type
+    ours = [
+        name for names in opened if (name := "".join(names)).strip("/").casefold() in {tag.casefold() for tag in TAGS}
+    ]
     expected = []
     for part in prompt.parts:
         tag = next(tag for tag in TAGS if tag.lower() == part.name)

@@ -1,0 +1,189 @@
+"""Keys in names: every kind of the table is redacted, glued, split or in a path, and names without keys stay."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from time import process_time
+
+import pytest
+
+from deepprompt.manifest import bundled_table
+from deepprompt.prompt import Note, sha256_hex
+from deepprompt.text.secrets import TABLE, find_secrets, redact
+
+_HEX = "9f3a7c21e8b04d56"
+_MIXED = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY"
+
+
+def drawn(length: int, letters: str = _MIXED) -> str:
+    """Return so many characters that look as if they were drawn by lot. No text here is a key of anybody's."""
+    return (letters * (length // len(letters) + 1))[:length]
+
+
+# Written in two pieces, so that no scanner takes this file for a leak.
+KEYS = {
+    "AWS key": "AKIA" + "QX7ZL2M4N6P8R3T5",
+    "GitHub token": "ghp" + "_" + drawn(36),
+    "GitLab token": "glpat" + "-" + drawn(20),
+    "GitLab token, deploy": "gldt" + "-" + drawn(20),
+    "GitLab token, runner": "glrt" + "-t1_" + drawn(24),
+    "GitLab token, job": "glcbt" + "-64_" + drawn(20),
+    "API key": "sk-" + "proj-" + drawn(60),
+    "API key, Anthropic": "sk-" + "ant-api03-" + drawn(90),
+    "API key, plain": "sk-" + drawn(48),
+    "Stripe key": "sk" + "_live_" + drawn(24),
+    "Stripe secret": "whsec" + "_" + drawn(32),
+    "Slack token": "xoxb" + "-1234567890-" + drawn(24),
+    "Slack token, app": "xapp" + "-1-A0B1C2D3E4F-1234567890123-" + drawn(64, _HEX),
+    "Slack webhook": "https://hooks.slack.com/" + "services/T0B1C2D3E/B0C1D2E3F/" + drawn(24),
+    "Google key": "AIza" + drawn(35),
+    "Google token": "ya29" + "." + drawn(60),
+    "Google client secret": "GOCSPX" + "-" + drawn(28),
+    "Google refresh token": "1//0" + drawn(60),
+    "Hugging Face token": "hf" + "_" + drawn(34),
+    "npm token": "npm" + "_" + drawn(36),
+    "PyPI token": "pypi-" + "AgE" + drawn(60),
+    "SendGrid key": "SG" + "." + drawn(22) + "." + drawn(43),
+    "Twilio key": "SK" + drawn(32, _HEX),
+    "Azure key": "AccountKey" + "=" + drawn(86) + "==",
+    "Azure key, bare": drawn(86) + "==",
+    "DigitalOcean token": "dop_v1" + "_" + drawn(64, _HEX),
+    "Databricks token": "dapi" + drawn(32, _HEX),
+    "Cloudflare token": "CLOUDFLARE_API_TOKEN=" + drawn(40),
+    "Telegram bot token": "712345678" + ":AA" + drawn(33),
+    "Groq key": "gsk" + "_" + drawn(52),
+    "xAI key": "xai" + "-" + drawn(80),
+    "Replicate token": "r8" + "_" + drawn(37),
+    "Docker token": "dckr_pat" + "_" + drawn(27),
+    "Vault token": "hvs" + "." + drawn(95),
+    "Shopify token": "shpat" + "_" + drawn(32, _HEX),
+    "JSON web token": "eyJ" + drawn(30) + ".eyJ" + drawn(40) + "." + drawn(30),
+    "private key": "-----BEGIN RSA " + "PRIVATE KEY-----\n" + drawn(64) + "\n-----END RSA PRIVATE KEY-----",
+    "password in an address": "https://u:" + drawn(12) + "@example.com",
+    "token in an address": "https://" + drawn(40) + "@github.com/x",
+}
+PLACES = {
+    "alone": "{}",
+    "branch": "feature/{}",
+    "subject": "Rotate {} before Friday",
+    "after a letter": "x{}",
+    "after a digit": "9{}",
+    "after a sign": "_{}",
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize(("name", "key"), KEYS.items(), ids=KEYS)
+def test_every_kind_is_redacted(name: str, key: str, place: str) -> None:
+    """A key is redacted wherever it stands in a name, also glued to a letter or digit."""
+    notes: list[Note] = []
+    shown = redact(place.format(key), "s", notes)
+    assert f"[redacted: {name.split(',')[0]}]" in shown
+    assert drawn(12)[4:] not in shown
+    assert drawn(12, _HEX)[4:] not in shown
+    assert [note.kind for note in notes] == ["redacted"]
+    assert key[8:20] not in notes[0].detail
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\u2060", "\xad", "\U000e0041", "\u200e", "\x00"], ids=ascii)
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_a_split_key_is_redacted(key: str, hidden: str) -> None:
+    """Hidden characters inside a key do not keep it: it goes with them, and its digest is the key's own."""
+    split = key[:3] + hidden + key[3:9] + hidden + key[9 : len(key) // 2] + hidden + key[len(key) // 2 :]
+    notes: list[Note] = []
+    shown = redact(f"a {split} b", "s", notes)
+    assert drawn(12)[4:] not in shown
+    plain: list[Note] = []
+    redact(f"a {key} b", "s", plain)
+    assert [note.detail for note in notes] == [note.detail for note in plain]
+
+
+def test_wide_letters_are_no_disguise() -> None:
+    """Full-width forms of a key are the key."""
+    key = KEYS["GitHub token"]
+    wide = "".join(chr(ord(letter) + 0xFEE0) for letter in key)
+    assert redact(wide, "s", []) == "[redacted: GitHub token]"
+
+
+def test_note_has_place_and_digest() -> None:
+    """A note has the place of the key in the text as it came in, and the start of its SHA-256."""
+    key = KEYS["Groq key"]
+    notes: list[Note] = []
+    redact(f"a\u200b {key}", "s", notes)
+    assert notes == [Note("redacted", "s", f"Groq key, SHA-256 {sha256_hex(key)[:12]}", 3)]
+
+
+HONEST = [
+    "feature/task-1234567890abcdef1234567890abcdef",
+    "risk-assessment-for-everything-we-do-in-2024",
+    "550e8400-e29b-41d4-a716-446655440000",
+    "9f3a7c21e8b04d569f3a7c21e8b04d569f3a7c21",
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "sha512-" + drawn(86) + "==",
+    "ssh://git@github.com/owner/name.git",
+    "https://user@host/path",
+    "disk-live-migration-of-virtual-machines-2",
+    "src/SKILLS/ACCOUNT/ACCESS.md",
+    "dependabot/npm_and_yarn/typescript-eslint/parser-8.46.3",
+    "renovate/docker.io-library-postgres-17.x",
+    "claude/issue-1234-20251101-0930",
+    "codex/add-tests-for-hvs-and-shpat-prefixes",
+    "npm_config_registry",
+    "hf_transfer_enabled_by_default",
+    "eyJ-is-how-a-token-begins",
+    "release/v1.0-rc1",
+    "tests/fixtures/AIza.txt",
+    "-----BEGIN CERTIFICATE-----",
+]
+
+
+@pytest.mark.parametrize("text", HONEST)
+def test_names_without_keys_stay(text: str) -> None:
+    """Branches, hashes, identifiers, paths and integrity values are no keys."""
+    notes: list[Note] = []
+    assert redact(text, "s", notes) == text
+    assert notes == []
+
+
+def test_table_is_whole() -> None:
+    """Every row has a kind, a place, words, a pattern that compiles, and a source."""
+    rows = [line.split("\t") for line in bundled_table(TABLE).splitlines() if not line.startswith("#")]
+    for kind, place, words, pattern, source in rows:
+        assert kind
+        assert source
+        assert place in {"any", "start"}
+        assert words
+        re.compile(pattern)
+    kinds = {row[0] for row in rows}
+    assert {name.split(",")[0] for name in KEYS} <= kinds
+
+
+def test_keys_do_not_overlap() -> None:
+    """Of two kinds that match at one place the longest counts, and what follows is found too."""
+    text = KEYS["GitHub token"] + " " + KEYS["password in an address"] + " " + KEYS["JSON web token"]
+    found = find_secrets(text)
+    assert [kind for kind, _, _, _ in found] == ["GitHub token", "password in an address", "JSON web token"]
+    assert all(first[2] <= second[1] for first, second in pairwise(found))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["sk-", "sk-a", "eyJ", "eyJa.", "://", "://a:", "AKIA", "-----BEGIN PRIVATE KEY-----", "1//0", "==", "A", "a1",
+     "SG.a", "xox", "Q~", "JQQJ99", "SK0", ":AA", "9", "\u200b", "/", "cf_token=", "?sig=", "Proc-Type: "],
+    ids=ascii,
+)  # fmt: skip
+def test_time_is_linear(unit: str) -> None:
+    """Eight times as much text takes no more than some sixteen times as long."""
+
+    def taken(size: int) -> float:
+        text = "://sk-eyJ==Q~JQQJ99SK:AA-----BEGIN " + unit * (size // len(unit))
+        best = 9.0
+        for _ in range(3):
+            start = process_time()
+            redact(text, "s", [])
+            best = min(best, process_time() - start)
+        return best
+
+    taken(100)
+    assert taken(80_000) < 16 * taken(10_000) + 0.02
