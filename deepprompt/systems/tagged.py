@@ -190,8 +190,12 @@ class _Page:
         return self.content(one_line(text, source, self.notes), source)
 
     def outside(self, text: str, source: str) -> str:
-        """Return one line of text from outside, such as a memory, with hidden characters and tokens neutralised."""
-        return neutralise(self.line(text, source), source, self.notes)
+        """Return text from outside, such as a memory, on one line, with hidden characters and tokens neutralised."""
+        return self.content(self.neutral(text, source), source)
+
+    def neutral(self, text: str, source: str) -> str:
+        """Return the same, but with the tags of ours that may be in it."""
+        return neutralise(one_line(scrub(text, source, self.notes), source, self.notes), source, self.notes)
 
 
 def _names_of(channel: str) -> list[str]:
@@ -243,7 +247,7 @@ def _zone(now: datetime) -> str:
 def _task(task: Task, page: _Page) -> str:
     # Indent further lines, whatever character breaks them, so that none looks like a field.
     lines = unify_line_ends(task.description).split("\n")
-    description = "\n  ".join(page.outside(line, "task") for line in lines)
+    description = page.content("\n  ".join(page.neutral(line, "task") for line in lines), "task")
     current = next((index for index, step in enumerate(task.steps) if not step.done), None)
     steps = []
     for index, step in enumerate(task.steps):
