@@ -236,3 +236,30 @@ def test_u14_in_what_third_parties_call_themselves() -> None:
     assert_neutral(prompt.text)
     for visible in (f"m{shown(text)}", f"i{shown(text)}", f"t{shown(text)}", f"/c{shown(text)}: {shown(text)}"):
         assert visible in prompt.text
+
+
+SPELLING = {
+    "thai": "ภาษา\u200bไทย\u200bง่าย",
+    "khmer": "ភាសា\u200bខ្មែរ",
+    "lao": "ພາສາ\u200bລາວ",
+    "burmese": "မြန်မာ\u200bဘာသာ",
+    "japanese-names": "葛\U000e0100城市、渡辺\U000e0101さん",
+    "soft-hyphens": "Donau\xaddampf\xadschiff",
+    "text-star": "★\ufe0e",
+    "formula": "f\u2061(x) = 2\u2062x + y",
+    "braille": "⠓⠑⠇\u2800⠺",
+}
+
+
+@pytest.mark.parametrize("text", SPELLING.values(), ids=SPELLING)
+def test_u15_spelling_of_languages(tmp_path: Path, text: str) -> None:
+    """Word breaks, variants of names, soft hyphens and signs of formulas stay where a language needs them."""
+    assert {note.kind for note in appears(tmp_path, text, text)} <= {"kept"}
+
+
+@pytest.mark.parametrize("text", ["\u2800", "\u2800" * 40, "\u200b\u200b", "\xad\xad", "x\u2062\u2062y", " \u200b "])
+def test_u16_runs_and_blanks_of_braille(tmp_path: Path, text: str) -> None:
+    """The same characters in a run, or where no language needs them, are shown, and blanks of Braille too."""
+    lay_out(tmp_path, {"AGENTS.md": f"a{text}z"})
+    (file,) = load_instruction_files(tmp_path)
+    assert file.content == "a" + "".join(shown(letter) if ord(letter) > 127 else letter for letter in text) + "z"

@@ -7,17 +7,28 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from deepprompt import AuditLog, DeepPromptError, PromptAssembler, load_skills
+from deepprompt import (
+    AuditLog,
+    DeepPromptError,
+    ProjectContext,
+    PromptAssembler,
+    SystemPromptBuilder,
+    load_skills,
+    read_git,
+)
 from deepprompt.errors import AuditError, SkillError
 from deepprompt.prompt import sha256_hex
+from deepprompt.sources.files import shown_path
 from deepprompt.systems.audit import prompts_folder, read_log, record_of
 from deepprompt.systems.template import AssembledPrompt
 from tests.support.hostile.doors import gathered, reported, run
+from tests.support.keys import FORMATS, HEX, drawn
 from tests.support.layout import lay_out
 from tests.support.repositories import commit, git, make_repository
 
@@ -421,3 +432,29 @@ def test_l15_after_a_torn_line(root: Path, tmp_path: Path) -> None:
     AuditLog(str(log)).append(assembled(root))
     contents = read_log(log)
     assert (contents.damaged, contents.altered, len(contents.records)) == ([3], [], 3)
+
+
+def split(key: str) -> str:
+    """Return a key with hidden characters inside."""
+    return key[:3] + "\u200b" + key[3:9] + "\u2060" + key[9:]
+
+
+@pytest.mark.parametrize("make", [str, "x{}".format, split], ids=["alone", "glued", "split"])
+def test_l11_keys_of_every_kind(tmp_path: Path, make: Callable[[str], str]) -> None:
+    """Keys of every kind in subjects, branches and paths are redacted, also glued to a letter or split."""
+    cwd = make_repository(tmp_path / "cwd")
+    keys = [make(key.replace("\n", "")) for key in FORMATS.values()]
+    shown = []
+    for start in range(0, len(keys), 6):
+        commit(cwd, "use " + " ".join(keys[start : start + 6]))
+        shown += read_git(cwd).recent_commits[:1]
+    for key in ("Groq key", "Docker token", "GitLab token, deploy", "Shopify token", "Stripe secret"):
+        git(cwd, "branch", "--move", f"fix/{make(FORMATS[key])}")
+        shown.append(read_git(cwd).active_branch)
+    lay_out(cwd, {f"f/{key}": "" for key in keys if "/" not in key and len(key.encode()) < 250})
+    shown += [read_git(cwd).status, SystemPromptBuilder(project=ProjectContext().with_git(read_git(cwd))).build()]
+    shown += [shown_path(key, []) for key in keys]
+    text = "\n".join(shown)
+    assert text.count("[redacted: ") >= 2 * len(keys) + 5
+    for part in (drawn(64), drawn(64, HEX)):
+        assert not any(part[place : place + 10] in text for place in range(4, 54))

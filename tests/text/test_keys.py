@@ -11,58 +11,9 @@ import pytest
 from deepprompt.manifest import bundled_table
 from deepprompt.prompt import Note, sha256_hex
 from deepprompt.text.secrets import TABLE, find_secrets, redact
+from tests.support.keys import FORMATS as KEYS
+from tests.support.keys import HEX, drawn
 
-_HEX = "9f3a7c21e8b04d56"
-_MIXED = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY"
-
-
-def drawn(length: int, letters: str = _MIXED) -> str:
-    """Return so many characters that look as if they were drawn by lot. No text here is a key of anybody's."""
-    return (letters * (length // len(letters) + 1))[:length]
-
-
-# Written in two pieces, so that no scanner takes this file for a leak.
-KEYS = {
-    "AWS key": "AKIA" + "QX7ZL2M4N6P8R3T5",
-    "GitHub token": "ghp" + "_" + drawn(36),
-    "GitLab token": "glpat" + "-" + drawn(20),
-    "GitLab token, deploy": "gldt" + "-" + drawn(20),
-    "GitLab token, runner": "glrt" + "-t1_" + drawn(24),
-    "GitLab token, job": "glcbt" + "-64_" + drawn(20),
-    "API key": "sk-" + "proj-" + drawn(60),
-    "API key, Anthropic": "sk-" + "ant-api03-" + drawn(90),
-    "API key, plain": "sk-" + drawn(48),
-    "Stripe key": "sk" + "_live_" + drawn(24),
-    "Stripe secret": "whsec" + "_" + drawn(32),
-    "Slack token": "xoxb" + "-1234567890-" + drawn(24),
-    "Slack token, app": "xapp" + "-1-A0B1C2D3E4F-1234567890123-" + drawn(64, _HEX),
-    "Slack webhook": "https://hooks.slack.com/" + "services/T0B1C2D3E/B0C1D2E3F/" + drawn(24),
-    "Google key": "AIza" + drawn(35),
-    "Google token": "ya29" + "." + drawn(60),
-    "Google client secret": "GOCSPX" + "-" + drawn(28),
-    "Google refresh token": "1//0" + drawn(60),
-    "Hugging Face token": "hf" + "_" + drawn(34),
-    "npm token": "npm" + "_" + drawn(36),
-    "PyPI token": "pypi-" + "AgE" + drawn(60),
-    "SendGrid key": "SG" + "." + drawn(22) + "." + drawn(43),
-    "Twilio key": "SK" + drawn(32, _HEX),
-    "Azure key": "AccountKey" + "=" + drawn(86) + "==",
-    "Azure key, bare": drawn(86) + "==",
-    "DigitalOcean token": "dop_v1" + "_" + drawn(64, _HEX),
-    "Databricks token": "dapi" + drawn(32, _HEX),
-    "Cloudflare token": "CLOUDFLARE_API_TOKEN=" + drawn(40),
-    "Telegram bot token": "712345678" + ":AA" + drawn(33),
-    "Groq key": "gsk" + "_" + drawn(52),
-    "xAI key": "xai" + "-" + drawn(80),
-    "Replicate token": "r8" + "_" + drawn(37),
-    "Docker token": "dckr_pat" + "_" + drawn(27),
-    "Vault token": "hvs" + "." + drawn(95),
-    "Shopify token": "shpat" + "_" + drawn(32, _HEX),
-    "JSON web token": "eyJ" + drawn(30) + ".eyJ" + drawn(40) + "." + drawn(30),
-    "private key": "-----BEGIN RSA " + "PRIVATE KEY-----\n" + drawn(64) + "\n-----END RSA PRIVATE KEY-----",
-    "password in an address": "https://u:" + drawn(12) + "@example.com",
-    "token in an address": "https://" + drawn(40) + "@github.com/x",
-}
 PLACES = {
     "alone": "{}",
     "branch": "feature/{}",
@@ -81,7 +32,7 @@ def test_every_kind_is_redacted(name: str, key: str, place: str) -> None:
     shown = redact(place.format(key), "s", notes)
     assert f"[redacted: {name.split(',')[0]}]" in shown
     assert drawn(12)[4:] not in shown
-    assert drawn(12, _HEX)[4:] not in shown
+    assert drawn(12, HEX)[4:] not in shown
     assert [note.kind for note in notes] == ["redacted"]
     assert key[8:20] not in notes[0].detail
 
