@@ -440,11 +440,11 @@ def split(key: str) -> str:
 
 
 @pytest.mark.parametrize("make", [str, "x{}".format, split], ids=["alone", "glued", "split"])
-def test_l11_keys_of_every_kind(tmp_path: Path, make: Callable[[str], str]) -> None:
+def test_l16_keys_of_every_kind(tmp_path: Path, make: Callable[[str], str]) -> None:
     """Keys of every kind in subjects, branches and paths are redacted, also glued to a letter or split."""
     cwd = make_repository(tmp_path / "cwd")
     keys = [make(key.replace("\n", "")) for key in FORMATS.values()]
-    shown = []
+    shown: list[str] = []
     for start in range(0, len(keys), 6):
         commit(cwd, "use " + " ".join(keys[start : start + 6]))
         shown += read_git(cwd).recent_commits[:1]

@@ -102,7 +102,7 @@ def skill_folders(cwd: Path, text: str) -> str:
 
 def git_subjects(cwd: Path, text: str) -> str:
     """The text in the subjects of commits: three are shown, of a thousand characters."""
-    shown = []
+    shown: list[str] = []
     for number, piece in enumerate(chunks(text, 900)):
         if number % 3 == 0:
             repository = make_repository(cwd / str(number))
@@ -114,7 +114,7 @@ def git_subjects(cwd: Path, text: str) -> str:
 def git_paths(cwd: Path, text: str) -> str:
     """The text in the names of changed files, in status and diff."""
     names = [piece.replace("/", "") for piece in chunks(text, 70)]
-    shown = []
+    shown: list[str] = []
     for start in range(0, len(names), 20):
         repository = make_repository(cwd / str(start))
         lay_out(repository, dict.fromkeys(names[start : start + 20], "1\n"))
