@@ -43,12 +43,13 @@ def control_tokens() -> tuple[frozenset[str], frozenset[str]]:
     exact: set[str] = set()
     # As Plain writes the bars and blanks of DeepSeek's; for so few characters it would take longer.
     table = bundled_table(TABLE).replace("\uff5c", "|").replace("\u2581", "_")
-    rows = re.findall(r"^[^#\t\n]+\t([^\t]+)\t(any|exact)\t", _numberless(table), re.MULTILINE)
-    for spelling, treatment in rows:
-        if treatment == "any":
-            any_case.add(spelling.replace("#", "0").lower())
-        else:
-            exact.add(spelling.replace("#", "0"))
+    for line in table.splitlines():
+        if not line.startswith("#"):
+            _, spelling, treatment, _ = line.split("\t", 3)
+            if treatment == "any":
+                any_case.add(_numberless(spelling.replace("#", "0")).lower())
+            elif treatment == "exact":
+                exact.add(spelling.replace("#", "0"))
     return frozenset(any_case), frozenset(exact)
 
 

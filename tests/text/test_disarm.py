@@ -78,6 +78,8 @@ def test_table_is_whole() -> None:
         assert len(row) == (6 if row[2] == "kept" else 5), row
         assert row[0]
         assert row[3]
+        assert row[2] != "exact" or row[1].isascii()
+        assert row[2] != "exact" or not set(row[1]) & set("012345689")  # numbers are written as #, here 7
         assert row[2] in {"any", "exact", "kept"}
         assert row[4][:4] in {"2023", "2024", "2025", "2026"}
     assert len(CONTROL) > 400
