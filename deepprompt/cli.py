@@ -57,11 +57,21 @@ def _run(arguments: list[str]) -> int:
     parser = _parsers(arguments[:1] if alone else list(COMMANDS), [command or ""])[""]
     if command is not None and command not in COMMANDS:
         parser.error(unknown_command(command))
+    _refuse_planted_options(parser, arguments)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         options.refuse(unknown)
     code: int = options.run(options)
     return code
+
+
+def _refuse_planted_options(parser: argparse.ArgumentParser, arguments: list[str]) -> None:
+    """Refuse an option that is also the name of a file here: a shell's `*` makes options of such names."""
+    for argument in arguments:
+        if argument == "--":
+            return
+        if argument[:1] == "-" and len(argument) > 1 and "\0" not in argument and os.path.lexists(argument):
+            parser.error(f"{argument} is an option and also a file here; write ./* for all files, or rename it")
 
 
 def _let_go(stream: TextIO | None) -> None:

@@ -18,7 +18,7 @@ from deepprompt.commands.inputs import target_function
 from deepprompt.commands.options import add_folder_option, working_folder
 from deepprompt.commands.output import write, write_json, write_lines
 from deepprompt.commands.settings import FILE, add_settings_options, settings_of
-from deepprompt.commands.targets import load_subject, lock_target, read_locked
+from deepprompt.commands.targets import load_subject, lock_target, read_locked, stay_inside
 from deepprompt.errors import DeepPromptError
 
 _Made = TypeVar("_Made")
@@ -85,11 +85,14 @@ def _checked(name: str, settings: Settings, folder: str) -> _Result:
         return _Result(name, False, [str(error)], {"error": str(error)})
 
 
-def _each(targets: Iterable[tuple[str, str]], make: Callable[[str, str], _Made]) -> tuple[list[_Made], dict[str, str]]:
+def _each(
+    targets: Iterable[tuple[str, str]], folder: str, make: Callable[[str, str], _Made]
+) -> tuple[list[_Made], dict[str, str]]:
     """Return what `make` returns for each target, and the errors by name. One error does not hide the others."""
     made, failed = [], {}
     for name, target in targets:
         try:
+            stay_inside(target, folder)
             made.append(make(name, target))
         except DeepPromptError as error:
             failed[name] = str(error)
@@ -103,7 +106,7 @@ def _result(name: str, passed: bool, failed: dict[str, str], lines: Iterable[str
 
 def _lint(settings: Settings, folder: str) -> _Result:
     subjects, failed = _each(
-        settings.lint_targets, lambda name, target: load_subject(name, target, folder, settings.timeout)
+        settings.lint_targets, folder, lambda name, target: load_subject(name, target, folder, settings.timeout)
     )
     found = lint_all(subjects, settings)
     passed = all(finding.excused for finding in found) and not any(subject.unread for subject in subjects)
@@ -112,7 +115,9 @@ def _lint(settings: Settings, folder: str) -> _Result:
 
 
 def _lock(settings: Settings, folder: str) -> _Result:
-    made, failed = _each(settings.prompts.items(), lambda name, target: lock_target(name, target, settings, folder))
+    made, failed = _each(
+        settings.prompts.items(), folder, lambda name, target: lock_target(name, target, settings, folder)
+    )
     if failed and not made:
         return _result("lock", False, failed, (), {})
     before = [prompt for prompt in read_locked(settings, folder) if prompt.name not in failed]
@@ -130,7 +135,7 @@ def _perturb(settings: Settings, folder: str) -> _Result:
             function, folder=folder, boundary=settings.boundary, skip=settings.skip, timeout=settings.timeout
         )
 
-    made, failed = _each(settings.prompts.items(), perturbed)
+    made, failed = _each(settings.prompts.items(), folder, perturbed)
     results = [result for result in made if result is not None]
     lines = [line for result in results for line in result.report().split("\n")]
     found: dict[str, object] = {"prompts": [result.as_json() for result in results]}

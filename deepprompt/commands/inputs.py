@@ -13,6 +13,7 @@ import re
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 
 from deepprompt.checks.segments import read_request
 from deepprompt.commands.options import own_bytes, own_text
@@ -164,13 +165,24 @@ def target_function(target: str, folder: str) -> Function | None:
         except ValueError as error:
             raise SourceError(f"{target}: {error}") from None
         path = tuple(entry for entry in sys.path if entry)
-        return Function(__name__, "", "built", path, (arguments,), target)
+        from deepprompt.sources.git.run import work_trees
+
+        return Function(__name__, "", "built", path, (arguments, list(work_trees(folder))), target)
     return find_function(target, folder) if is_function(target) else None
 
 
-def built(arguments: list[str]) -> Prompt:
-    """Return the prompt that `deepprompt build` would print with these options."""
+def built(arguments: list[str], outside: Sequence[str] = ()) -> Prompt:
+    """Return the prompt that `deepprompt build` would print with these options.
+
+    It runs in a process of its own, perhaps in a copy of the project. Programs in the folders `outside`, the work
+    trees of the real one, are not found there either.
+    """
     from deepprompt.commands import build
+
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    places = {entry: f"{os.path.realpath(entry)}{os.sep}" for entry in entries}
+    kept = [entry for entry in entries if not places[entry].startswith(tuple(f"{top}{os.sep}" for top in outside))]
+    os.environ["PATH"] = os.pathsep.join(kept)
 
     class Parser(argparse.ArgumentParser):
         """A parser that raises wrong usage as an error."""

@@ -8,15 +8,16 @@ import os
 import re
 
 from deepprompt import __version__
+from deepprompt.checks.lint.findings import Subject
 from deepprompt.checks.lint.linter import RULES, known_code, lint_all, unknown_models
 from deepprompt.checks.lint.report import as_json, describe, sarif_log, unread_lines
 from deepprompt.checks.settings import Settings
 from deepprompt.commands.inputs import is_code
 from deepprompt.commands.options import add_folder_option, check_provider, given, working_folder
-from deepprompt.commands.output import say, write, write_json, write_lines
+from deepprompt.commands.output import say, show_progress, write, write_json, write_lines
 from deepprompt.commands.settings import add_settings_options, configured_prompt, settings_of
-from deepprompt.commands.targets import load_subject, read_file
-from deepprompt.errors import SourceError
+from deepprompt.commands.targets import load_subject, read_file, stay_inside, unread
+from deepprompt.errors import DeepPromptError, SourceError
 from deepprompt.providers.facts import bundled_facts
 
 _FORMATS = ("text", "json", "sarif")
@@ -109,11 +110,17 @@ def run(options: argparse.Namespace) -> int:
     if not targets:
         options.usage_error("nothing to lint: name a file, a folder, module:function or 'build'; or set "
                             "[tool.deepprompt.prompts] in pyproject.toml")  # fmt: skip
-    loaded = [(target, load_subject(name, target, folder, settings.timeout)) for name, target in targets]
+    named = len(options.targets)
+    loaded = [
+        (target, _load(name, target, folder, settings, alone=len(targets) == 1, own=number >= named))
+        for number, (name, target) in enumerate(targets)
+    ]
     subjects = [subject for _, subject in loaded]
     for line in unknown_models(subjects, settings, options.model or ""):
         say(line)
+    show_progress("linting")
     found = lint_all(subjects, settings, options.model or "")
+    show_progress("")
     if options.format == "json":
         write_json(as_json(found, subjects), options.out or "")
     elif options.format == "sarif":
@@ -125,6 +132,19 @@ def run(options: argparse.Namespace) -> int:
     for line in unread_lines(subjects):
         say(line)
     return 1 if any(not finding.excused for finding in found) or any(subject.unread for subject in subjects) else 0
+
+
+def _load(name: str, target: str, folder: str, settings: Settings, *, alone: bool, own: bool) -> Subject:
+    """Load a target. One of several that cannot be loaded does not stop the others; `own` ones are the settings'."""
+    try:
+        if own:
+            stay_inside(target, folder)
+        return load_subject(name, target, folder, settings.timeout)
+    except DeepPromptError as error:
+        show_progress("")
+        if alone:
+            raise
+        return unread(name, error)
 
 
 def _without_functions(settings: Settings, folder: str) -> list[tuple[str, str]]:

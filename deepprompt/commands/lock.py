@@ -16,8 +16,9 @@ from deepprompt.commands.inputs import is_there
 from deepprompt.commands.options import add_folder_option, given, own_text, working_folder
 from deepprompt.commands.output import refuse_links, write, write_json, write_lines
 from deepprompt.commands.settings import add_settings_options, settings_of
-from deepprompt.commands.targets import lock_target, read_locked
+from deepprompt.commands.targets import lock_target, read_locked, stay_inside
 from deepprompt.errors import SourceError
+from deepprompt.sources.files import NOT_REGULAR
 from deepprompt.text.display import display
 
 
@@ -50,6 +51,8 @@ def run(options: argparse.Namespace) -> int:
     named = [_named(target, settings, folder) for target in options.targets]
     if twice := [name for name, count in Counter(name for name, _ in named).items() if count > 1]:
         options.usage_error(f"{twice[0]}: named twice")
+    for target in () if named else settings.prompts.values():
+        stay_inside(target, folder)
     settings = dataclasses.replace(settings, prompts=dict(named) or settings.prompts)
     if not settings.prompts:
         options.usage_error(_nothing(settings, path))
@@ -94,7 +97,11 @@ def _nothing(settings: Settings, path: str) -> str:
 
 def _existing(path: str, settings: Settings) -> list[LockedPrompt]:
     """Return the prompts of the existing lock file. A file that is not a lock, or a newer one, is not replaced."""
-    if not os.path.exists(path) or not os.path.getsize(path):
+    if not os.path.exists(path):
+        return []
+    if not os.path.isfile(path):  # a pipe would be waited for, here or when it is written
+        raise SourceError(f"{settings.lock}: {NOT_REGULAR}; name another with --lock FILE")
+    if not os.path.getsize(path):
         return []
     text = own_text(path)
     if not is_lock(text):

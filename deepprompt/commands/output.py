@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable
@@ -17,6 +18,11 @@ from deepprompt.text.hygiene import from_system
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
     from typing import BinaryIO
+
+
+# DEL, C1 controls, and what changes the direction or the line; JSON escapes the other controls itself.
+_STEERING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_PROGRESS_WIDTH = 79
 
 
 def write(text: str, path: str = "") -> None:
@@ -68,10 +74,11 @@ def write_lines(lines: Iterable[str], path: str = "") -> None:
 
 
 def write_json(value: object, path: str = "") -> None:
-    """Write a value as indented JSON."""
+    """Write a value as indented JSON. Characters that steer a terminal are escaped."""
     import json
 
-    write(json.dumps(value, indent=2, ensure_ascii=False) + "\n", path)
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    write(_STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n", path)
 
 
 def say(message: str) -> None:
@@ -79,6 +86,13 @@ def say(message: str) -> None:
     if sys.stderr is not None:
         with suppress(OSError):  # a full disk behind it is no reason to lose the result
             print("deepprompt:", display(message), file=sys.stderr, flush=True)
+
+
+def show_progress(text: str) -> None:
+    """Show how far a command is, on one line of a terminal that the next text replaces; "" clears it."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        with suppress(OSError):
+            print(f"\r\x1b[K{display(text)[:_PROGRESS_WIDTH]}", end="", file=sys.stderr, flush=True)
 
 
 def say_notes(notes: Iterable[Note]) -> None:

@@ -10,11 +10,13 @@ from deepprompt.checks.lint.subjects import subject_of, subject_of_files, subjec
 from deepprompt.checks.lock.file import read_lock
 from deepprompt.checks.lock.lock import LockedPrompt, lock_prompt
 from deepprompt.checks.settings import Settings
-from deepprompt.commands.inputs import read_target, target_function
+from deepprompt.commands.inputs import is_there, read_target, target_function
 from deepprompt.commands.options import own_bytes, own_text
-from deepprompt.errors import FileRefusedError, MessageError, SourceError
+from deepprompt.commands.output import show_progress
+from deepprompt.errors import DeepPromptError, FileRefusedError, MessageError, SourceError
 from deepprompt.providers.recognise import MESSAGES
 from deepprompt.sources.files import read_below, reason_of
+from deepprompt.sources.skills import SCAN_FOLDERS
 from deepprompt.text.hygiene import decode, unify_line_ends
 
 TEXT_FILES = (".md", ".mdc", ".txt", ".prompt", ".rst")
@@ -55,40 +57,60 @@ def _is_recorded(item: object) -> bool:
     return isinstance(item, dict) and any(key in item for key in ("body", *MESSAGES))
 
 
+def unread(name: str, error: DeepPromptError) -> Subject:
+    """Return an empty subject for a target that cannot be linted, so that it does not stop the others."""
+    return replace(subject_of_files(name, []), unread=(str(error),))
+
+
+def stay_inside(target: str, folder: str) -> None:
+    """Refuse a file that a project's settings name if it lies outside the project, or a link leads there."""
+    top, place = os.path.realpath(folder), os.path.join(folder, target)
+    if is_there(place) and not f"{os.path.realpath(place)}{os.sep}".startswith(f"{top.rstrip(os.sep)}{os.sep}"):
+        raise SourceError(f"{target}: leads out of the project; only a file named on the command line may")
+
+
 def _folder(target: str, path: str) -> Subject:
     """Return the text files of a folder, in the order of their paths, each as a part.
 
     What cannot be read does not stop the rest: a folder without permission, a pipe, a link that leads out.
     """
     texts: list[tuple[str, str]] = []
-    unread: list[str] = []
+    refused: list[str] = []
+
+    def shown(relative: str) -> str:
+        return os.path.normpath(os.path.join(target, relative))
 
     def skip(error: OSError) -> None:
-        place = os.path.relpath(error.filename, path)
-        unread.append(f"{os.path.normpath(os.path.join(target, place))}: {reason_of(error)}")
+        refused.append(f"{shown(os.path.relpath(error.filename, path))}: {reason_of(error)}")
 
     top = os.path.realpath(path)
     for root, folders, names in os.walk(path, onerror=skip):
-        folders[:] = sorted(name for name in folders if name not in _NOT_PROMPTS)
+        inside = os.path.relpath(root, path)
+        folders[:] = sorted(name for name in folders if name not in _NOT_PROMPTS or _has_skills(inside))
         for name in folders:
             place = os.path.join(root, name)
             if os.path.islink(place) and not f"{os.path.realpath(place)}{os.sep}".startswith(f"{top}{os.sep}"):
-                inside = os.path.normpath(os.path.join(target, os.path.relpath(place, path)))
-                unread.append(f"{inside}: leads out of its root")
+                refused.append(f"{shown(os.path.join(inside, name))}: leads out of its root")
         for name in sorted(names):
             if name.endswith(TEXT_FILES):
-                relative = os.path.relpath(os.path.join(root, name), path)
-                inside = os.path.normpath(os.path.join(target, relative))
+                relative = os.path.normpath(os.path.join(inside, name))
                 try:
                     data = read_below(path, relative, _MOST_BYTES, lambda _: None, whole=True).data
-                    texts.append((inside, decode(data, inside, [])))
+                    texts.append((shown(relative), decode(data, shown(relative), [])))
                 except FileRefusedError as error:
-                    unread.append(f"{inside}: {error}")
+                    refused.append(f"{shown(relative)}: {error}")
+        show_progress(f"{target}: {len(texts):,} files read")
         if len(texts) > _MOST_FILES:
             raise SourceError(f"{target}: more than {_MOST_FILES:,} text files; name a smaller folder")
-    if not texts and not unread:
+    if not texts and not refused:
         raise SourceError(f"{target}: no text files in it ({', '.join(TEXT_FILES)})")
-    return replace(subject_of_files(target, texts), unread=tuple(unread))
+    return replace(subject_of_files(target, texts), unread=tuple(refused))
+
+
+def _has_skills(inside: str) -> bool:
+    """Whether a folder lies where skills are searched; there, a skill may have the name of a tool's folder."""
+    path = inside.replace(os.sep, "/")
+    return any(f"{path}/".startswith(f"{folder}/") for folder in SCAN_FOLDERS)
 
 
 def read_file(path: str, name: str) -> str:

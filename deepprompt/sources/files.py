@@ -42,6 +42,7 @@ _FOLDER_FLAGS = (
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_CLOEXEC", 0)
 )
+_LIST_FLAGS = _FOLDER_FLAGS & ~getattr(os, "O_PATH", 0)
 _WALKS = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd and os.readlink in os.supports_dir_fd
 
 
@@ -137,6 +138,43 @@ def read_below(
         raise FileRefusedError("missing", "there is no such file") from None
     except (OSError, ValueError) as error:
         raise FileRefusedError("unreadable", f"cannot be read: {reason_of(error)}") from None
+
+
+def list_below(root: str, folder: str) -> dict[str, str] | None:
+    """Return the names in a folder below a root with their kinds, or None if a link stands on the way to it.
+
+    A kind is "folder", "link" or "file". The folder is entered as files are, so nothing can be swapped in between.
+    """
+    names = folder.split("/")
+    for end in range(len(names)):  # a folder that is not there is found out with one look
+        if stat.S_ISLNK(os.lstat(os.path.join(root, *names[: end + 1])).st_mode):
+            return None
+    if not _WALKS or os.scandir not in os.supports_fd:
+        return _listed(os.path.join(root, folder))
+    held = os.open(os.path.realpath(root, strict=True), _FOLDER_FLAGS)
+    try:
+        for number, name in enumerate(names, 1):
+            below = os.open(name, _FOLDER_FLAGS if number < len(names) else _LIST_FLAGS, dir_fd=held)
+            _close(held)
+            held = below
+        return _listed(held)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+            raise
+        if stat.S_ISLNK(os.stat(name, dir_fd=held, follow_symlinks=False).st_mode):  # it has just become one
+            return None
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder) from None
+    finally:
+        _close(held)
+
+
+def _listed(folder: str | int) -> dict[str, str]:
+    with os.scandir(folder) as listing:
+        entries = {}
+        for entry in sorted(listing, key=lambda entry: entry.name):
+            kind = "folder" if entry.is_dir(follow_symlinks=False) else "file"
+            entries[entry.name] = "link" if entry.is_symlink() else kind
+        return entries
 
 
 def open_named(path: str | os.PathLike[str]) -> BinaryIO:

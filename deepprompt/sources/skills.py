@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from deepprompt.errors import FileRefusedError, SkillError, SourceError
 from deepprompt.prompt import Note, NotedText, sha256_hex
 from deepprompt.sources.files import (
+    list_below,
     path_text,
     read_below,
     reason_of,
@@ -36,6 +36,8 @@ MOST_BRACKETS = 128
 MOST_TOOLS = 64
 NAME_LIMIT = 256
 DESCRIPTION_LIMIT = 80
+INDEX_LIMIT = 1 << 18
+"""The bytes that the lines of all skills may have together: about 2,000 ordinary skills."""
 
 _RUN_MODE_KEYS = ("runas", "run_mode", "run-mode")
 _TOOLS_KEYS = ("allowed-tools", "allowed_tools", "allowedtools")
@@ -80,8 +82,22 @@ class SkillStore:
         self._by_name = {skill.name: skill for skill in self.skills}
 
     def index_text(self) -> NotedText:
-        """Return the skill directory for the static prefix, one line a skill, with the notes of this store."""
-        return NotedText("".join([skill.index_line() for skill in self.skills]), self.notes)
+        """Return the skill directory for the static prefix, one line a skill, with the notes of this store.
+
+        Lines that would take the index beyond `INDEX_LIMIT` bytes are left out, and a note says how many.
+        """
+        lines, room = [], INDEX_LIMIT
+        for skill in self.skills:
+            line = skill.index_line()
+            size = len(line) if line.isascii() else len(line.encode())
+            if size <= room:
+                lines.append(line)
+                room -= size
+        notes = self.notes
+        if left := len(self.skills) - len(lines):
+            skills = f"{left} skills are" if left > 1 else "1 skill is"
+            notes += (Note("cut", "skills", f"{skills} not listed: the index may have {INDEX_LIMIT} bytes"),)
+        return NotedText("".join(lines), notes)
 
     def version_hash(self) -> str:
         """Return the SHA-256 of the index text, in hex."""
@@ -155,42 +171,25 @@ def _skill_files(root: str, scan_folder: str, notes: list[Note]) -> Iterator[str
             notes.append(Note("cut", scan_folder, f"more than {MOST_FOLDERS} folders; the rest is not searched"))
             return
         try:
-            if _is_linked(root, folder):
-                notes.append(Note("skipped", shown_path(folder), "a linked folder"))
-                continue
-            with os.scandir(os.path.join(root, folder)) as listing:
-                entries = {}
-                for entry in sorted(listing, key=lambda entry: entry.name):
-                    entries[entry.name] = entry.is_dir(follow_symlinks=False)
-                    if entry.is_symlink() and entry.name != SKILL_FILE:
-                        notes.append(
-                            Note(
-                                "skipped",
-                                shown_path(f"{folder}/{entry.name}"),
-                                "a link; linked folders are not searched",
-                            )
-                        )
+            entries = list_below(root, folder)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, ValueError) as error:
             reason = reason_of(error)
             notes.append(Note("skipped", shown_path(folder), f"cannot be listed: {reason}"))
             continue
-        if entries.get(SKILL_FILE) is False:
+        if entries is None:
+            notes.append(Note("skipped", shown_path(folder), "a linked folder"))
+            continue
+        for name, kind in entries.items():
+            if kind == "link" and name != SKILL_FILE:
+                place = shown_path(f"{folder}/{name}")
+                notes.append(Note("skipped", place, "a link; linked folders are not searched"))
+        if entries.get(SKILL_FILE) in ("file", "link"):
             yield f"{folder}/{SKILL_FILE}"
         elif level < MOST_LEVELS:
-            below = sorted(name for name, is_folder in entries.items() if is_folder and name[0] != ".")
+            below = sorted(name for name, kind in entries.items() if kind == "folder" and name[0] != ".")
             todo += [(f"{folder}/{name}", level + 1) for name in reversed(below)]
-
-
-def _is_linked(root: str, folder: str) -> bool:
-    """Whether a component of a folder below the root is a link. Raise if that cannot be found out."""
-    path = root
-    for name in folder.split("/"):
-        path = os.path.join(path, name)
-        if stat.S_ISLNK(os.lstat(path).st_mode):
-            return True
-    return False
 
 
 def _refuse_claude_but_skills(path: str) -> str | None:

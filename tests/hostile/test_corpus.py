@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.hostile.corpus import named
 
 # The ids of each letter: files, encodings, invisible text, boundary and tags, includes, regular expressions, logs, the
-# page and supply chain. Those of git and processes are counted beside their tests.
+# page, commands in a hostile project and supply chain. Those of git and processes are counted beside their tests.
 CORPUS = {
     "F": "01 02 03 04 06 07 08 09 10 11 12 14 15 16 17 18 19 20 21 22 23 24 26 27 28 29 30 31 32",
     "E": "01 02 03 05 06 07 09 10",
@@ -15,13 +15,14 @@ CORPUS = {
     "R": "01 02 03 04 05 06",
     "L": "01 02 03 04 05 06 07 09 10 11 12 13 14 15 16",
     "H": "01 02 03 05 06 07 08 10",
+    "N": "01 02 03 04 05 06 07 08 09 10 11 12 13 14",
     "S": "01 02 03 04 05 06 07",
 }
 CASES = {f"{letter}{number}" for letter, numbers in CORPUS.items() for number in numbers.split()}
 
 
 def test_every_case_has_its_test() -> None:
-    """Each of the 125 cases has a test of its name, and no test is named after a case that there is not."""
-    assert len(CASES) == 125
+    """Each of the 139 cases has a test of its name, and no test is named after a case that there is not."""
+    assert len(CASES) == 139
     found = {case for case in named() if case[0] in CORPUS}
     assert found == CASES

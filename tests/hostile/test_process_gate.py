@@ -63,7 +63,8 @@ class Call:
     def paths(self) -> list[str]:
         """The absolute paths that it names; a relative one belongs to the folder that stands before it."""
         folder = _FOLDER.search(self.arguments)
-        named = [os.path.join(folder[1] if folder else "/", text) for text in self.strings]
+        texts = self.strings[-1:] if self.name.startswith("symlink") else self.strings  # not what a link leads to
+        named = [os.path.join(folder[1] if folder else "/", text) for text in texts]
         return [os.path.normpath(path) for path in named or ([folder[1]] if folder else [])]
 
     @property
@@ -178,6 +179,74 @@ def test_one_snapshot(
     written = [(call, path) for call in calls if call.writes for path in call.paths if path != "/dev/null"]
     assert written, "not even our own folder is seen, so this test proves nothing"
     assert [call for call, path in written if not below(temporary, path)] == []
+
+
+# Every command that looks at a folder: what it is asked to write, and whether it may start our own interpreter, which
+# calls functions that were named; `build` is a function of ours. `perturb` also asks the system for its locales.
+COMMANDS: dict[str, tuple[tuple[str, ...], str, bool]] = {
+    "lint": (("lint", "."), "", False),
+    "lint file": (("lint", "AGENTS.md", "body.json", "-"), "", False),
+    "lint settings": (("lint",), "", True),
+    "lock": (("lock", "main=AGENTS.md"), "deepprompt.lock", False),
+    "lock --check": (("lock", "--check", "main=AGENTS.md"), "", False),
+    "check": (("check",), "", True),
+    "perturb": (("perturb", "build"), "", True),
+    "explain": (("explain",), "", False),
+    "explain file": (("explain", "AGENTS.md"), "", False),
+    "inspect": (("inspect", "--out", "page.html"), "page.html", False),
+    "cache": (("cache", "body.json", "--provider", "anthropic"), "", False),
+    "blame": (("blame", "AGENTS.md", "body.json"), "", False),
+}
+
+
+def hostile_folder(scene: Scene) -> Path:
+    """A hostile repository whose settings give files to functions, with pipes and links where files should be."""
+    folder = hostile_repository(scene)
+    module = f"import os\nos.system({str(scene.evil)!r})\ndef f():\n    return 'x'\n"
+    body = '{"model": "claude-sonnet-4-5", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}'
+    settings = '[tool.deepprompt.prompts]\nmain = "build"\n"AGENTS.md" = "AGENTS.md"\n"body.json" = "body.json"\n'
+    files = {"AGENTS.md": "Be careful.\n", "body.json": body, "evil.py": module, "pyproject.toml": settings}
+    write(folder, {**files, "contextlib.py": module, "yaml.py": module, "sitecustomize.py": module})
+    (folder / "evil:f").symlink_to("nowhere")
+    (folder / "out.md").symlink_to("/etc/passwd")
+    os.mkfifo(folder / "pipe.md")
+    scene.evil.write(folder / "bin/git", "exit 1")
+    scene.reset()
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_one_command(strace: str, scene: Scene, tmp_path: Path, temporary: Path, command: str) -> None:
+    """A command in a hostile folder starts git and nothing else, opens no socket, and writes what it was asked to."""
+    folder = hostile_folder(scene)
+    arguments, asked, interpreter = COMMANDS[command]
+    arguments = tuple(str(folder / word) if word == "page.html" else word for word in arguments)
+
+    calls = watch(strace, tmp_path / "log", folder, sys.executable, "-P", "-m", "deepprompt", *arguments)
+
+    started = [call.strings[0] for call in calls if call.name in RUNNING][1:]
+    allowed = {"git", "locale", os.path.basename(sys.executable)} if interpreter else {"git"}
+    assert {os.path.basename(program) for program in started} <= allowed
+    assert not [program for program in started if below(folder, program)]
+    assert not scene.evil.ran()
+    assert [call for call in calls if call.name in NETWORK] == []
+    written = {path for call in calls if call.writes for path in call.paths if path != "/dev/null"}
+    outside = {path for path in written if not below(temporary, path)}
+    ours = {path for path in outside if Path(path).parent == folder and Path(path).name.startswith(".deepprompt-")}
+    assert outside - ours <= ({str(folder / asked)} if asked else set())
+    assert bool(ours) <= bool(asked)
+    assert not asked or (folder / asked).is_file()
+
+
+def test_gate_sees_functions(strace: str, scene: Scene, tmp_path: Path) -> None:
+    """The control: the planted module, named as code, runs its program, and the gate sees it."""
+    folder = hostile_folder(scene)
+    (folder / "evil:f").unlink()
+
+    calls = watch(strace, tmp_path / "log", folder, sys.executable, "-P", "-m", "deepprompt", "lint", "evil:f")
+
+    assert str(scene.evil.program) in [text for call in calls if call.name in RUNNING for text in call.strings[:1]]
+    assert scene.evil.ran()
 
 
 def test_gate_sees_programs_and_writes(strace: str, scene: Scene, tmp_path: Path) -> None:

@@ -1,0 +1,166 @@
+"""A project that wants to run, read and write through our commands, and the commands that look at it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import NoReturn
+
+from deepprompt.cli import main
+from tests.support.hostile.doors import SECRET
+from tests.support.layout import lay_out
+
+# A module that leaves a marker when it is imported, and another when its function is called.
+PLANTED = """
+import pathlib
+pathlib.Path({marker!r}).touch()
+def f():
+    return "You are a careful agent.\\n"
+"""
+BODY = {
+    "model": "claude-sonnet-4-5",
+    "max_tokens": 16,
+    "system": [{"type": "text", "text": "You are a careful agent."}],
+    "messages": [{"role": "user", "content": "Hello."}],
+}
+DEADLINE = 15.0
+"""The seconds that any command may take in any of these folders, on a busy machine."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with a planted module `evil`, and the marker that it leaves when it runs."""
+
+    folder: Path
+    marker: Path
+
+    def ran(self) -> bool:
+        """Whether the module has run since it was last asked."""
+        ran = self.marker.exists()
+        self.marker.unlink(missing_ok=True)
+        return ran
+
+    def configure(self, text: str) -> None:
+        """Write the project's settings."""
+        lay_out(self.folder, {"pyproject.toml": text})
+
+    def run(
+        self, *arguments: str, stdin: bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run one of our commands in the folder: no traceback, no secret, done in time."""
+        done = forked(list(arguments), cwd or self.folder, env or {}, stdin)
+        said = done.stdout + done.stderr
+        assert b"Traceback" not in said, said
+        assert SECRET.encode() not in said, said
+        return done
+
+
+def forked(arguments: list[str], cwd: Path, env: dict[str, str], stdin: bytes) -> subprocess.CompletedProcess[bytes]:
+    """Run a command in a process of its own. Forked, as starting Python hundreds of times would take minutes."""
+    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+        given.write(stdin)
+        given.seek(0)
+        child = os.fork()
+        if child == 0:
+            _become([given.fileno(), out.fileno(), err.fileno()], arguments, cwd, env)
+        end = time.monotonic() + DEADLINE
+        while (found := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < end:
+            time.sleep(0.002)
+        if found[0] == 0:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        assert found[0] != 0, f"{arguments} is not done after {DEADLINE} seconds"
+        for file in (out, err):
+            file.seek(0)
+        code = os.waitstatus_to_exitcode(found[1])
+        return subprocess.CompletedProcess(arguments, code, out.read(), err.read())
+
+
+def _become(streams: list[int], arguments: list[str], cwd: Path, env: dict[str, str]) -> NoReturn:
+    """Run a command in a child that was just forked, as the script `deepprompt` does."""
+    code: object = 70
+    try:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        opened = (os.fdopen(number, mode, closefd=False, encoding="utf-8") for number, mode in enumerate("rww"))
+        sys.stdin, sys.stdout, sys.stderr = opened
+        os.chdir(cwd)
+        for name in [name for name in os.environ if name.startswith("GIT_")]:
+            del os.environ[name]
+        os.environ.update(env)
+        sys.path[:] = [entry for entry in sys.path if entry]
+        try:
+            code = main(arguments)
+        except SystemExit as done:
+            code = done.code
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else 70)
+
+
+def make_project(folder: Path) -> Project:
+    """Make the project, beside a folder with a secret."""
+    marker = folder.parent / "marker"
+    module = PLANTED.format(marker=str(marker))
+    lay_out(folder.parent / "outside", {"secret.md": f"{SECRET}\u202e\n", "empty": ""})
+    lay_out(
+        folder,
+        {
+            "AGENTS.md": "Be careful.\n",
+            "p.md": "Be brief.\n",
+            "body.json": json.dumps(BODY),
+            "evil.py": module,
+            "src/evil2.py": module,
+        },
+    )
+    return Project(folder, marker)
+
+
+# Every command that takes a file, with FILE in place of its name.
+READERS = {
+    "lint": ("lint", "FILE"),
+    "lint, of several": ("lint", "AGENTS.md", "FILE"),
+    "explain": ("explain", "FILE"),
+    "inspect": ("inspect", "FILE", "--out", "../page.html"),
+    "inspect, the second": ("inspect", "body.json", "FILE", "--out", "../page.html"),
+    "blame": ("blame", "FILE", "body.json"),
+    "blame, the second": ("blame", "body.json", "FILE"),
+    "cache": ("cache", "FILE", "--provider", "anthropic"),
+    "explain --usage": ("explain", "body.json", "--usage", "FILE"),
+    "lock": ("lock", "x=FILE"),
+    "build --base-file": ("build", "--base-file", "FILE"),
+    "build --append-file": ("build", "--append-file", "FILE"),
+    "build --custom-file": ("build", "--custom-file", "FILE"),
+    "build --output-style-file": ("build", "--preset", "claude_code", "--output-style-file", "FILE"),
+    "build --agent": ("build", "--agent", "FILE"),
+    "build --task": ("build", "--agent", "body.json", "--task", "FILE"),
+    "build --memories": ("build", "--agent", "body.json", "--memories", "FILE"),
+    "build --facts": ("build", "--to", "anthropic", "--model", "claude-sonnet-4-5", "--facts", "FILE"),
+    "build --messages": ("build", "--to", "anthropic", "--model", "claude-sonnet-4-5", "--messages", "FILE"),
+    "lint --config": ("lint", "AGENTS.md", "--config", "FILE"),
+    "lock --config": ("lock", "p.md", "--config", "FILE"),
+    "check --config": ("check", "--config", "FILE"),
+    "replay": ("replay", "FILE"),
+    "compile": ("compile", "FILE"),
+    "cache --compare": ("cache", "body.json", "--provider", "anthropic", "--compare", "FILE"),
+    "cache --facts": ("cache", "body.json", "--provider", "anthropic", "--facts", "FILE"),
+    "perturb": ("perturb", "FILE"),
+}
+
+
+def reading(command: str, file: str) -> list[str]:
+    """Return the arguments of one of the readers, for a file."""
+    return [word.replace("FILE", file) for word in READERS[command]]
