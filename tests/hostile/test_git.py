@@ -35,7 +35,9 @@ INVISIBLE = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 SPEAKER = re.compile(
-    r"[<\uff1c]\s*[/\uff0f]?\s*(?:[|\uff5c]\w|(?:system|user|assistant|tool|developer|function)\b)", re.IGNORECASE
+    r"[<\uff1c]\s*[/\uff0f]?\s*[|\uff5c]\w"
+    r"|^ {0,3}[<\uff1c]\s*[/\uff0f]?\s*(?:system|user|assistant|tool|developer|function)\s*[>\uff1e]?\s*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
