@@ -30,7 +30,7 @@ from deepprompt.commands.options import (
 from deepprompt.commands.output import say
 from deepprompt.counters import ESTIMATE, ByBytes, Counter
 from deepprompt.errors import MessageError, SourceError
-from deepprompt.inspector.page import render
+from deepprompt.inspector.page import render_page
 from deepprompt.inspector.timeline import timeline_view
 from deepprompt.inspector.views import View, difference_view, prompt_view
 from deepprompt.providers.facts import Facts, bundled_facts
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error("A and B cannot both be standard input")
     view = _view(options)
     path = _target(options.out)
-    _write(path, render(view).encode())
+    _write(path, render_page(view).encode())
     if options.open:
         import webbrowser
         from pathlib import Path

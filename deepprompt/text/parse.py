@@ -1,8 +1,10 @@
-"""JSON and JSON Lines that somebody else wrote, parsed with errors that name the file and the line."""
+"""JSON, JSON Lines and times that somebody else wrote, parsed with errors that name the file and the line."""
 
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 from deepprompt.errors import DeepPromptError, MessageError
@@ -41,3 +43,16 @@ def parse_json_lines(text: str, name: str) -> Any:
                 raise
             raise whole from None  # it is one value over several lines, which fails where it is wrong
     return values
+
+
+def parse_time(at: object) -> float:
+    """Return a time as seconds."""
+    try:
+        if isinstance(at, str):
+            time = datetime.fromisoformat(at)
+            return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        if isinstance(at, int | float) and not isinstance(at, bool) and isfinite(at):
+            return float(at)
+    except (ValueError, OverflowError):
+        pass
+    raise MessageError(f"at is seconds, or a time such as 2026-11-15T09:30:00Z, not {at!r:.40}")
