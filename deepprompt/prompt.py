@@ -111,12 +111,12 @@ class Prompt:
 
     def __post_init__(self) -> None:
         """Accept any iterables, and check the order of the parts."""
-        object.__setattr__(self, "parts", parts_of(self.parts, "Prompt: parts", _SUCH_AS))
+        object.__setattr__(self, "parts", expect_parts(self.parts, "Prompt: parts", _SUCH_AS))
         object.__setattr__(self, "tools", tuple(self.tools))
         object.__setattr__(self, "messages", tuple(self.messages))
         notes = tuple(self.notes)
         if not self.fixed_order:
-            hold_to_order(self.parts)
+            check_order(self.parts)
         for fast, slow in _fast_before_slow(self.parts) if self.fixed_order else ():
             detail = f"{fast.pace.name} text here makes {slow.name!r} ({slow.pace.name}) change as often"
             note = Note("pace", fast.name, detail)
@@ -211,7 +211,7 @@ def sha256_hex(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def parts_of(given: Iterable[Part], what: str, takes: str) -> tuple[Part, ...]:
+def expect_parts(given: Iterable[Part], what: str, takes: str) -> tuple[Part, ...]:
     """Return parts as a tuple. For anything else, raise an error that says what the argument `what` takes."""
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         from deepprompt.arguments import wrong
@@ -237,7 +237,7 @@ def _refuse(part: object, what: str, takes: str) -> None:
     expect(part.text, str, f"Part {part.name!r}: text", "text")
 
 
-def hold_to_order(parts: Sequence[Part]) -> None:
+def check_order(parts: Sequence[Part]) -> None:
     """Raise if a part stands before one that is slower."""
     for fast, slow in _fast_before_slow(parts):
         raise PaceError(

@@ -9,6 +9,7 @@ import runpy
 import subprocess
 import sys
 import unicodedata
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,14 @@ def test_no_test_imports_a_test() -> None:
     modules = sorted(TESTS.rglob("*.py"))
     wrong = [f"{path.relative_to(TESTS)}: {found}" for path in modules for found in imports.findall(path.read_text())]
     assert wrong == []
+
+
+def test_every_test_is_collected(pytestconfig: pytest.Config) -> None:
+    """No folder with tests has a name that pytest leaves out: such as `build`, if it is not told otherwise."""
+    left_out = pytestconfig.getini("norecursedirs")
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - {Path()}
+    assert Path("commands/build") in folders
+    assert [str(path) for path in folders for name in path.parts for one in left_out if fnmatch(name, one)] == []
 
 
 def _is_type_checking(node: ast.AST) -> bool:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from deepprompt.checks.explain import Explanation, Row, explain
-from deepprompt.commands.inputs import built, counter_of, load_request
+from deepprompt.commands.inputs import built, counter_from_options, load_request
 from deepprompt.commands.options import add_counting_options, add_folder_option, given, working_folder
 from deepprompt.commands.output import write, write_json
 from deepprompt.prompt import Pace
@@ -40,9 +40,9 @@ def run(options: argparse.Namespace) -> int:
     """Print the parts, the boundaries and marks between them, and the totals."""
     if options.prompt:
         segments = load_request(options.prompt, working_folder(options))
-        found = explain(segments, counter_of(options, model_of(segments)))
+        found = explain(segments, counter_from_options(options, model_of(segments)))
     else:
-        found = explain(built(["--cwd", working_folder(options)]), counter_of(options))
+        found = explain(built(["--cwd", working_folder(options)]), counter_from_options(options))
     if options.json:
         write_json(_report(found))
     else:

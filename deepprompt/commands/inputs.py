@@ -40,7 +40,7 @@ _LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
 
 def load_request(target: str, folder: str = os.curdir) -> list[Segment]:
     """Return the segments of the prompt or request in a file, or of what a function returns."""
-    return _segments(read_target(target, folder, TIMEOUT), name_of(target))
+    return _segments(read_input(target, folder, TIMEOUT), name_of(target))
 
 
 def parse_request(text: str, name: str) -> list[Segment]:
@@ -81,7 +81,7 @@ def load_transcript(path: str, provider: str, rules: Rules, facts: Facts) -> Tra
     return read_transcript(parse_json_lines(text, name), name, provider, rules, facts)
 
 
-def counter_of(options: argparse.Namespace, model: str = "") -> Counter:
+def counter_from_options(options: argparse.Namespace, model: str = "") -> Counter:
     """Return the counter that the counting options ask for; `model` is the one that the request names."""
     asked = options.model or model
     return counter_for(asked, _calibrated(options.usage, asked) if options.usage else None)
@@ -118,7 +118,7 @@ def read_text(path: str, folder: str = os.curdir) -> str:
         raise SourceError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
 
 
-def read_target(target: str, folder: str, timeout: float) -> object:
+def read_input(target: str, folder: str, timeout: float) -> object:
     """Return the prompt of a target: what a function or `build` makes now, or the content of a file."""
     function = target_function(target, folder)
     if function is not None:

@@ -12,7 +12,7 @@ from deepprompt.checks.blame.blame import blame, total_tokens
 from deepprompt.checks.explain import explain
 from deepprompt.commands.inputs import (
     built,
-    counter_of,
+    counter_from_options,
     load_request,
     name_of,
     parse_request,
@@ -30,7 +30,7 @@ from deepprompt.commands.options import (
 from deepprompt.commands.output import say
 from deepprompt.counters import ESTIMATE, ByBytes, Counter
 from deepprompt.errors import MessageError, SourceError
-from deepprompt.inspector.page import render
+from deepprompt.inspector.page import render_page
 from deepprompt.inspector.timeline import timeline_view
 from deepprompt.inspector.views import View, difference_view, prompt_view
 from deepprompt.providers.facts import Facts, bundled_facts
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error("A and B cannot both be standard input")
     view = _view(options)
     path = _target(options.out)
-    _write(path, render(view).encode())
+    _write(path, render_page(view).encode())
     if options.open:
         import webbrowser
         from pathlib import Path
@@ -115,7 +115,7 @@ def _view(options: argparse.Namespace) -> View:
     if not options.old:
         prompt = built(["--cwd", folder])
         title = f"the prompt of {os.path.basename(folder) or os.sep}"
-        return prompt_view(explain(prompt, counter_of(options)), title, prompt.notes)
+        return prompt_view(explain(prompt, counter_from_options(options)), title, prompt.notes)
     name = name_of(options.old)
     if options.new:
         if options.kind == "session":
@@ -140,13 +140,13 @@ def _view(options: argparse.Namespace) -> View:
 
 
 def _prompt(options: argparse.Namespace, segments: list[Segment], name: str) -> View:
-    counter = counter_of(options, model_of(segments))
+    counter = counter_from_options(options, model_of(segments))
     return prompt_view(explain(segments, counter), name)
 
 
 def _difference(options: argparse.Namespace, old: list[Segment], new: list[Segment]) -> View:
     names = name_of(options.old), name_of(options.new)
-    counter = counter_of(options, model_of(new))
+    counter = counter_from_options(options, model_of(new))
     totals = total_tokens(old), total_tokens(new)
     found = blame(list(old), list(new))
     return difference_view(explain(old, counter), explain(new, counter), names, found, totals)
@@ -171,7 +171,7 @@ def _session(options: argparse.Namespace, data: Any, name: str) -> View:
         transcript = read_log_transcript(os.path.join(working_folder(options), options.old), name)
     else:
         transcript = read_transcript(data, name, provider, rules, facts)
-    counter = counter_of(options, rules.model)
+    counter = counter_from_options(options, rules.model)
     replay = transcript.replay(rules, options.gap, _count(counter))
     return timeline_view(
         name,

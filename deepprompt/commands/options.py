@@ -60,7 +60,7 @@ def add_root_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_counting_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how tokens are counted, see `inputs.counter_of`."""
+    """Add the options that say how tokens are counted, see `inputs.counter_from_options`."""
     parser.add_argument(
         "--model",
         type=given,

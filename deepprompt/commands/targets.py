@@ -10,7 +10,7 @@ from deepprompt.checks.lint.subjects import subject_of, subject_of_files, subjec
 from deepprompt.checks.lock.file import read_lock
 from deepprompt.checks.lock.lock import LockedPrompt, lock_prompt
 from deepprompt.checks.settings import Settings
-from deepprompt.commands.inputs import is_there, read_target, target_function
+from deepprompt.commands.inputs import is_there, read_input, target_function
 from deepprompt.commands.options import own_bytes, own_text
 from deepprompt.commands.output import show_progress
 from deepprompt.errors import DeepPromptError, FileRefusedError, MessageError, SourceError
@@ -38,7 +38,7 @@ def load_subject(name: str, target: str, folder: str, timeout: float) -> Subject
         return _folder(target, path)
     if target.endswith(".jsonl") and os.path.isfile(path):
         return subjects_of_requests(read_file(path, target), name)
-    value = read_target(target, folder, timeout)
+    value = read_input(target, folder, timeout)
     if isinstance(value, str) and target_function(target, folder) is None:
         place = "standard input" if target == "-" else target
         return subject_of_files(name, [(place, unify_line_ends(value.removeprefix("\ufeff")))])
@@ -120,7 +120,7 @@ def read_file(path: str, name: str) -> str:
 
 def lock_target(name: str, target: str, settings: Settings, folder: str) -> LockedPrompt:
     """Return a prompt of a project as it is now, ready to lock."""
-    value = read_target(target, folder, settings.timeout)
+    value = read_input(target, folder, settings.timeout)
     try:
         return lock_prompt(name, target, value, folder=folder, boundary=settings.boundary)
     except MessageError as error:

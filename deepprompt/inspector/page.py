@@ -47,7 +47,7 @@ def label_of(text: str) -> Shown:
     return text_of(text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}")
 
 
-def render(view: Mapping[str, object]) -> str:
+def render_page(view: Mapping[str, object]) -> str:
     """Return the page that shows a view."""
     style, script = _joined(STYLES), _joined(SCRIPTS)
     policy = (

@@ -19,7 +19,7 @@ from deepprompt.providers.dialect import (
     time_of,
     value_at,
 )
-from deepprompt.providers.draft import Draft, shown
+from deepprompt.providers.draft import Draft, without_blank_texts
 from deepprompt.providers.neutral import (
     Block,
     Image,
@@ -98,7 +98,7 @@ def _write(block: Block, place: str, draft: Draft) -> Payload:
         name, given = draft.call_name(block, place), block.input(place)
         return {"type": "tool_use", "id": draft.call_id(block.id), "name": name, "input": given}
     if isinstance(block, ToolResult):
-        content = [_write(inner, place, draft) for inner in shown(block.content)]
+        content = [_write(inner, place, draft) for inner in without_blank_texts(block.content)]
         written: Payload = {"type": "tool_result", "tool_use_id": draft.call_id(block.call_id)}
         if content:
             written["content"] = content

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 from deepprompt.errors import MessageError
 from deepprompt.providers.dialect import Body, Dialect, UsageShape, objects
-from deepprompt.providers.draft import Draft, shown
+from deepprompt.providers.draft import Draft, without_blank_texts
 from deepprompt.providers.neutral import Block, Image, Outline, Payload, Text, Thinking, Tool, ToolCall, ToolResult
 
 # The fields and the untyped blocks that only Converse has.
@@ -85,7 +85,7 @@ def _write(block: Block, place: str, draft: Draft) -> Payload:
         name, given = draft.call_name(block, place), block.input(place)
         return {"toolUse": {"toolUseId": draft.call_id(block.id), "name": name, "input": given}}
     if isinstance(block, ToolResult):
-        content = [_write(inner, place, draft) for inner in shown(block.content)]
+        content = [_write(inner, place, draft) for inner in without_blank_texts(block.content)]
         status = {"status": "error"} if block.is_error else {}
         return {"toolResult": {"toolUseId": draft.call_id(block.call_id), "content": content, **status}}
     if isinstance(block, Thinking) and block.block is not None:

@@ -138,7 +138,7 @@ class Draft:
         kept = []
         for message in messages:
             message = self.readable(message, signed=signed)
-            blocks = shown(message.blocks)
+            blocks = without_blank_texts(message.blocks)
             if len(blocks) < len(message.blocks) or not blocks:
                 what = "blank text" if blocks else _NOTHING
                 self.notes.append(Note("skipped", message.place, what))
@@ -237,10 +237,10 @@ class Draft:
 
 def says_something(message: Message) -> bool:
     """Whether a message has more than blank text and reasoning, so that every provider is sent it."""
-    return any(not isinstance(block, Thinking) for block in shown(message.blocks))
+    return any(not isinstance(block, Thinking) for block in without_blank_texts(message.blocks))
 
 
-def shown(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+def without_blank_texts(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Return blocks without blank texts, which several providers refuse."""
     return tuple(block for block in blocks if not (isinstance(block, Text) and is_blank(block.text)))
 

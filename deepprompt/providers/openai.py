@@ -14,7 +14,7 @@ from typing import Literal, NotRequired, TypedDict
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
 from deepprompt.providers.dialect import Body, Dialect, UsageShape, has_mark, model_named
-from deepprompt.providers.draft import Draft, plain_text, shown
+from deepprompt.providers.draft import Draft, plain_text, without_blank_texts
 from deepprompt.providers.neutral import (
     Block,
     Image,
@@ -199,10 +199,10 @@ class _Chat:
         parts = [self._part(block, f"{message.place}.content[{place}]") for place, block in enumerate(blocks)]
         only_text = all(isinstance(block, Text) for block in blocks)
         role = self.draft.rules.system_role if message.role == "system" else "user"
-        plain = only_text and (self.marking is None or not shown(blocks))
+        plain = only_text and (self.marking is None or not without_blank_texts(blocks))
         self.messages.append({"role": role, "content": plain_text(blocks, "\n\n") if plain else parts})
         for place, (block, part) in enumerate(zip(blocks, parts, strict=True)):
-            put = self.marking(part) if self.marking and shown((block,)) and not plain else None
+            put = self.marking(part) if self.marking and without_blank_texts((block,)) and not plain else None
             self.draft.spot(f"messages[{number}].content[{place}]", block, put, message)
 
     def _part(self, block: Block, place: str) -> Payload:

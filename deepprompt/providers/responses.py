@@ -9,7 +9,7 @@ import json
 from typing import NotRequired, TypedDict
 
 from deepprompt.providers.dialect import Body, Dialect, UsageShape
-from deepprompt.providers.draft import Draft, plain_text, shown
+from deepprompt.providers.draft import Draft, plain_text, without_blank_texts
 from deepprompt.providers.neutral import (
     Block,
     Image,
@@ -91,7 +91,7 @@ def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
     parts = [_part(block, f"{message.place}.content[{place}]", draft) for place, block in enumerate(said)]
     role = draft.rules.system_role if message.role == "system" else "user"
     for place, (block, part) in enumerate(zip(said, parts, strict=True)):
-        put = marking(part) if shown((block,)) else None
+        put = marking(part) if without_blank_texts((block,)) else None
         draft.spot(f"input[{start + len(items)}].content[{place}]", block, put, message)
     return [*items, {"role": role, "content": parts or ""}]
 
@@ -111,7 +111,7 @@ def _answer(said: tuple[Block, ...], message: Message, start: int, draft: Draft)
 
 
 def _result(result: ToolResult, place: str, message: Message, draft: Draft) -> Payload:
-    parts = [_part(inner, message.place, draft) for inner in shown(result.content)]
+    parts = [_part(inner, message.place, draft) for inner in without_blank_texts(result.content)]
     written: Payload = {"type": "function_call_output", "call_id": draft.call_id(result.call_id)}
     written["output"] = parts if parts else plain_text(result.content)
     end = f"{place}.output[{len(parts) - 1}]" if parts else f"{place}.output"

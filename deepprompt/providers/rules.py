@@ -155,7 +155,7 @@ FIELDS = {
 """The rules that facts can set, with their types as they are written."""
 
 
-def own_name(model: str) -> str:
+def bare_model_name(model: str) -> str:
     """Return a model's own name: without route, region, maker, date and version."""
     bare = model.strip().lower().rpartition("/")[2]
     if before := _BEFORE.match(bare):
@@ -167,7 +167,7 @@ def own_name(model: str) -> str:
 @lru_cache(maxsize=64)  # a conversation asks for its model each turn
 def near_model(model: str, named: tuple[str, ...]) -> str:
     """Return a model's name with its own name corrected to the nearest of some names; "" if none is near."""
-    own = own_name(model)
+    own = bare_model_name(model)
     near = nearest(own, named, 0.85)
     if not near:
         return ""
@@ -193,7 +193,7 @@ def plain_names(entry: ModelFacts) -> list[str]:
 def is_named(entry: ModelFacts, model: str) -> bool:
     """Whether an entry is about a model."""
     whole = model.strip().lower()
-    called = {whole, whole.rpartition("/")[2], own_name(model)}
+    called = {whole, whole.rpartition("/")[2], bare_model_name(model)}
     return any(fnmatchcase(name, pattern.lower()) for pattern in entry["names"] for name in called)
 
 

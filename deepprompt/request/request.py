@@ -15,7 +15,7 @@ from itertools import pairwise
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, litellm, openai, responses
-from deepprompt.providers.draft import Draft, Settled, says_something, shown
+from deepprompt.providers.draft import Draft, Settled, says_something, without_blank_texts
 from deepprompt.providers.facts import Facts, bundled_facts
 from deepprompt.providers.neutral import Message, Options, Outline, Payload
 from deepprompt.providers.rules import Rules, near_model
@@ -322,5 +322,7 @@ def _answered(messages: Sequence[Message]) -> int:
 
 def _ends(message: Message, sent: int, rules: Rules) -> bool:
     """Whether the previous request may have ended with a message, with a mark on it if only marks are cached."""
-    carries = rules.caching != "marked" or any(block.kind in rules.carriers for block in shown(message.blocks))
+    carries = rules.caching != "marked" or any(
+        block.kind in rules.carriers for block in without_blank_texts(message.blocks)
+    )
     return message.index < sent and message.role != "assistant" and carries

@@ -14,7 +14,6 @@ from math import isfinite
 from typing import Any
 
 from deepprompt.checks.cache.simulate import Simulation, simulate
-from deepprompt.checks.lint.subjects import seconds_of
 from deepprompt.checks.segments import read_request
 from deepprompt.counters import size_of
 from deepprompt.errors import AuditError, MessageError, ToolError, UsageError
@@ -28,6 +27,7 @@ from deepprompt.providers.usage import Usage, read_usage
 from deepprompt.session.rebuild import ends_of, rebuild
 from deepprompt.session.record import Recorded, read_recorded
 from deepprompt.systems.audit import prompt_of, read_log
+from deepprompt.text.parse import parse_time
 from deepprompt.tokens import estimate_tokens
 
 _GAP = 60.0
@@ -219,7 +219,7 @@ def _recorded(name: str, data: Any) -> Transcript:
             if _is_message(item) or not isinstance(body, Mapping):
                 raise MessageError(f"{_EXPECTED}, found {'a message' if _is_message(item) else type(body).__name__}")
             requests.append(read_request(body_in(item)))
-            times += [seconds_of(item["at"])] if item.get("at") is not None else []
+            times += [parse_time(item["at"])] if item.get("at") is not None else []
             if (usage := _usage(item)) is not None:
                 answers[number - 1] = Answer(usage, model=model_of(requests[-1]))
         except (MessageError, UsageError) as error:

@@ -20,9 +20,9 @@ from deepprompt.prompt import (
     Pace,
     Part,
     Prompt,
-    hold_to_order,
+    check_order,
+    expect_parts,
     notes_of,
-    parts_of,
 )
 from deepprompt.sources.project import ProjectContext
 from deepprompt.systems.context import refuse_project, render_sections
@@ -84,16 +84,16 @@ class SystemPromptBuilder:
         notes: list[Note] = [
             note for given in (static_base, instructions, skill_directory, append) for note in notes_of(given)
         ]
-        parts = _base_parts(static_base, parts_of(base_parts, "SystemPromptBuilder: base_parts", _PARTS), notes)
+        parts = _base_parts(static_base, expect_parts(base_parts, "SystemPromptBuilder: base_parts", _PARTS), notes)
         # A caller's own class with these fields will do, so the type is not checked.
         parts += _instruction_parts(_each(instructions, "content", "SystemPromptBuilder: instructions", _FILES), notes)
         parts += _skill_parts(skill_directory, notes)
         if isinstance(append, str):
             append = [Part("append", append, Pace.PROJECT, "argument:append")] if append else []
-        own_parts = parts_of(append, "SystemPromptBuilder: append", f"text, or {_PARTS}")
+        own_parts = expect_parts(append, "SystemPromptBuilder: append", f"text, or {_PARTS}")
         parts += [Part(own.name, "\n\n" + _kept(own.text, own.name, notes), own.pace, own.origin) for own in own_parts]
         parts.append(Part(BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Pace.TURN, "deepprompt"))
-        hold_to_order(parts)
+        check_order(parts)
         self._parts = tuple(parts)
         self._notes = tuple(notes)
         self._prefix = "".join([part.text for part in parts])

@@ -188,7 +188,7 @@ def compose_system_prompt(
         prompt = _deepseek(config)
     else:
         prompt = _Assembly(config, ask, order, overrides).compose(environment_last)
-    hold_to_budget(prompt, config.max_system_prompt_tokens)
+    check_budget(prompt, config.max_system_prompt_tokens)
     return prompt
 
 
@@ -370,7 +370,7 @@ def _one_line(text: str, source: str, notes: list[Note]) -> str:
     return neutralise(one_line(text, source, notes), source, notes)
 
 
-def hold_to_budget(prompt: Prompt, budget: int | None) -> None:
+def check_budget(prompt: Prompt, budget: int | None) -> None:
     """Raise if a prompt has more tokens than its budget. None means no budget."""
     if budget is None:
         return

@@ -41,12 +41,12 @@ def store(value: object) -> Stored:
         return stored
     if not isinstance(value, Mapping | list | tuple):
         value = _body(value)
-    stored = Stored(render(value).encode())
+    stored = Stored(render_readable(value).encode())
     stored.is_lines = True
     return stored
 
 
-def render(value: object) -> str:
+def render_readable(value: object) -> str:
     """Return a mapping or a list as lines, one for each leaf."""
     lines: list[str] = []
     try:

@@ -1,9 +1,11 @@
-"""JSON, JSON Lines and TOML that somebody else wrote, parsed within bounds, with errors that name the file."""
+"""JSON, JSON Lines, TOML and times that somebody else wrote, parsed within bounds, with errors that name the file."""
 
 from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 from deepprompt.errors import DeepPromptError, MessageError, SourceError
@@ -59,3 +61,16 @@ def parse_toml(data: bytes, name: str, what: str = "TOML") -> dict[str, Any]:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SourceError(f"{name}: not {what}: {error}") from None
+
+
+def parse_time(at: object) -> float:
+    """Return a time as seconds."""
+    try:
+        if isinstance(at, str):
+            time = datetime.fromisoformat(at)
+            return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        if isinstance(at, int | float) and not isinstance(at, bool) and isfinite(at):
+            return float(at)
+    except (ValueError, OverflowError):
+        pass
+    raise MessageError(f"at is seconds, or a time such as 2026-11-15T09:30:00Z, not {at!r:.40}")

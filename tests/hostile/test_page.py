@@ -16,7 +16,7 @@ import pytest
 from deepprompt import Pace, Part, Prompt, explain, read_request
 from deepprompt.checks.blame.blame import blame, total_tokens
 from deepprompt.checks.cache.simulate import simulate
-from deepprompt.inspector.page import render
+from deepprompt.inspector.page import render_page
 from deepprompt.inspector.timeline import timeline_view
 from deepprompt.inspector.views import difference_view, prompt_view
 from deepprompt.prompt import Note
@@ -71,9 +71,9 @@ def pages(text: str) -> dict[str, str]:
         text, requests, simulation, explain(requests[-1]), answers=answers, assumed=[text], labels=[text] * 3
     )
     return {
-        "prompt": render(prompt_view(explain(one), text, [Note("kept", text, text)])),
-        "difference": render(both),
-        "session": render(timeline),
+        "prompt": render_page(prompt_view(explain(one), text, [Note("kept", text, text)])),
+        "difference": render_page(both),
+        "session": render_page(timeline),
     }
 
 
@@ -158,7 +158,7 @@ def test_h01_the_policy_allows_one_script_and_one_style(case: str) -> None:
 
 def test_h02_no_script_writes_markup() -> None:
     """Nothing on the page turns text into markup, code or an address."""
-    script = "".join(path.read_text("utf-8") for path in Path(render.__code__.co_filename).parent.glob("*.js"))
+    script = "".join(path.read_text("utf-8") for path in Path(render_page.__code__.co_filename).parent.glob("*.js"))
     forbidden = (
         "innerHTML|outerHTML|insertAdjacentHTML|document\\.write|eval\\(|Function\\(|\\.src\\b|href|DOMParser|fetch\\("
     )
@@ -268,7 +268,7 @@ def test_h08_very_many_hidden_characters(browser: Any, tmp_path: Path, text: str
     """A text of nothing but hidden characters is no bomb: a run of one is drawn once, a long name by its ends."""
     hidden = Prompt((Part(f"p {text}", text, Pace.PROJECT, f"file:{text}"),))
     path = tmp_path / "page.html"
-    path.write_text(render(prompt_view(explain(hidden), text)), "utf-8")
+    path.write_text(render_page(prompt_view(explain(hidden), text)), "utf-8")
     page = browser.new_page()
     page.goto(path.as_uri())
     drawn = page.eval_on_selector_all(".part pre .hidden", "all => all.map((e) => e.textContent)")

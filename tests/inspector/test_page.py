@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepprompt.inspector.page import SCRIPTS, STYLES, render, text_of
+from deepprompt.inspector.page import SCRIPTS, STYLES, render_page, text_of
 from deepprompt.text.hidden import reveal
 
 PIECES: dict[str, str | list[str | int]] = {
@@ -50,7 +50,7 @@ def test_pieces_are_the_text(text: str) -> None:
 )
 def test_the_data_are_what_was_given(value: Any) -> None:
     """Whatever stands in the data is read back from the page as it was."""
-    page = render({"kind": "prompt", "value": value})
+    page = render_page({"kind": "prompt", "value": value})
     (block,) = re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)
     assert json.loads(block)["value"] == value
     page.encode()
@@ -58,7 +58,7 @@ def test_the_data_are_what_was_given(value: Any) -> None:
 
 def test_the_page_is_one_file() -> None:
     """The page names nothing outside itself, and all that it is made of is in the package."""
-    page = render({"kind": "prompt"})
+    page = render_page({"kind": "prompt"})
     assert "{{" not in page.replace("${{", "")
     assert re.findall(r"""(?:src|href|url)\s*[=(]|@import|https?://(?!www\.w3\.org/2000/svg)""", page) == []
     for name in ("page.html", *STYLES, *SCRIPTS):

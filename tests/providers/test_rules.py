@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deepprompt.errors import MessageError
 from deepprompt.providers.facts import bundled_facts
-from deepprompt.providers.rules import Rules, own_name, seconds, unknown_model
+from deepprompt.providers.rules import Rules, bare_model_name, seconds, unknown_model
 from tests.support.examples import examples
 
 OWN_NAMES = {
@@ -47,20 +47,20 @@ OWN_NAMES = {
 @pytest.mark.parametrize(("model", "own"), OWN_NAMES.items())
 def test_own_name(model: str, own: str) -> None:
     """Route, region, maker, date and version do not belong to a model's own name."""
-    assert own_name(model) == own
+    assert bare_model_name(model) == own
 
 
 @examples(200)
 @given(st.text(alphabet="ab-v1:@./ 2025_é", max_size=40))
 def test_any_name(model: str) -> None:
     """Whatever a model is called, its own name is a part of that, and rules are found."""
-    assert own_name(model) in model.strip().lower()
+    assert bare_model_name(model) in model.strip().lower()
     assert bundled_facts().rules("anthropic", model).model == model
 
 
 def test_long_name() -> None:
     """A name of any length takes no time to speak of."""
-    assert own_name("a." * 100_000 + "-v1" * 100_000) == "a." * 100_000
+    assert bare_model_name("a." * 100_000 + "-v1" * 100_000) == "a." * 100_000
 
 
 @pytest.mark.parametrize(("lifetime", "expected"), [("30s", 30), ("5m", 300), ("1h", 3600), ("", math.inf)])

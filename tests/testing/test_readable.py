@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from deepprompt import Pace, Part, Prompt, build_request
 from deepprompt.errors import MessageError
-from deepprompt.testing.readable import render, store
+from deepprompt.testing.readable import render_readable, store
 
 PART = Part("base", "You are a test.\n", Pace.RELEASE, "argument")
 
@@ -82,7 +82,7 @@ class Size(IntEnum):
 @pytest.mark.parametrize(("value", "lines"), RENDERED, ids=lambda value: repr(value)[:30])
 def test_lines(value: object, lines: str) -> None:
     """Each leaf is a line with its path; a text of several lines keeps them."""
-    assert render(value) == lines
+    assert render_readable(value) == lines
     assert store(value) == lines.encode()
     assert parse(lines) == value
 
@@ -115,8 +115,8 @@ def test_a_text_is_stored_as_it_is() -> None:
 
 def test_other_forms_of_the_same_json() -> None:
     """Tuples, mappings and enumerations are stored as the JSON that they become."""
-    assert render((MappingProxyType({"a": (1, 2)}),)) == render([{"a": [1, 2]}])
-    assert render(OrderedDict(b=Colour.RED, a=Size.BIG)) == 'b: "red"\na: 3\n'
+    assert render_readable((MappingProxyType({"a": (1, 2)}),)) == render_readable([{"a": [1, 2]}])
+    assert render_readable(OrderedDict(b=Colour.RED, a=Size.BIG)) == 'b: "red"\na: 3\n'
 
 
 def test_a_prompt_with_tools_and_messages() -> None:
@@ -152,7 +152,7 @@ ALIKE = st.sampled_from([0, 0.0, -0.0, False, None, "", "0", [], {}, [0], {"0": 
 @given(ROOTS)
 def test_the_lines_can_be_read_back(value: object) -> None:
     """The lines hold all of a value, the order of its keys too: so no two values share them."""
-    assert canonical(parse(render(value))) == canonical(value)
+    assert canonical(parse(render_readable(value))) == canonical(value)
 
 
 @given(st.data())
@@ -161,7 +161,7 @@ def test_same_lines_if_and_only_if_same_json(data: st.DataObject) -> None:
     first = data.draw(ROOTS)
     second = data.draw(st.just(first) | ROOTS | st.builds(lambda: _backwards(first)))
     pair = ({"a": first, "b": data.draw(ALIKE)}, {"a": second, "b": data.draw(ALIKE)})
-    assert (render(pair[0]) == render(pair[1])) == (canonical(pair[0]) == canonical(pair[1]))
+    assert (render_readable(pair[0]) == render_readable(pair[1])) == (canonical(pair[0]) == canonical(pair[1]))
 
 
 def canonical(value: object) -> str:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from math import isfinite
 from typing import Any
 
 from deepprompt.checks.lint.findings import Subject
@@ -18,7 +16,7 @@ from deepprompt.checks.static import mark_changing
 from deepprompt.errors import MessageError
 from deepprompt.providers.recognise import inner_body
 from deepprompt.providers.segments import Segment
-from deepprompt.text.parse import parse_json_lines
+from deepprompt.text.parse import parse_json_lines, parse_time
 
 
 def subject_of(value: object, name: str, *, at: float | None = None, is_file: bool = False) -> Subject:
@@ -44,7 +42,7 @@ def subjects_of_requests(recorded: Iterable[object] | str, name: str) -> Subject
                 raise MessageError(f"expected the body of a request, not {type(item).__name__}")
             # `at` is a time only beside a body; inside a body it would be a field of the request.
             at = item.get("at") if isinstance(item.get("body"), Mapping) else None
-            subjects.append(subject_of(item, name, at=None if at is None else seconds_of(at)))
+            subjects.append(subject_of(item, name, at=None if at is None else parse_time(at)))
         except MessageError as error:
             raise MessageError(f"{name}: request {number}: {error}") from None
     if not subjects:
@@ -72,16 +70,3 @@ def _values(text: str, name: str) -> list[Any]:
     """Return the values of a JSON list, or of JSON Lines."""
     found = parse_json_lines(text, name)
     return found if isinstance(found, list) else [found]
-
-
-def seconds_of(at: object) -> float:
-    """Return a time as seconds."""
-    try:
-        if isinstance(at, str):
-            time = datetime.fromisoformat(at)
-            return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-        if isinstance(at, int | float) and not isinstance(at, bool) and isfinite(at):
-            return float(at)
-    except (ValueError, OverflowError):
-        pass
-    raise MessageError(f"at is seconds, or a time such as 2026-11-15T09:30:00Z, not {at!r:.40}")

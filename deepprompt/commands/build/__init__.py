@@ -77,10 +77,10 @@ def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Promp
     if not preset and options.parts and not options.base:
         options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
     if options.custom_file:
-        from deepprompt.systems.preset import hold_to_budget
+        from deepprompt.systems.preset import check_budget
 
         prompt = Prompt(own_part("custom", options.custom_file))
-        hold_to_budget(prompt, options.max_tokens)
+        check_budget(prompt, options.max_tokens)
     elif options.agent:
         from deepprompt.commands.build.agent import compose_agent
 

@@ -234,7 +234,7 @@ def tracked_gitattributes(scene: Scene) -> Trap:
     filtered(scene, ".gitattributes")
     git(scene.repository, "add", "--force", ".gitattributes")
     git(scene.repository, "commit", "--quiet", "--message", "attributes", ".gitattributes")
-    os.utime(scene.repository / "a.txt", (1, 1))  # the commit has looked at it: now it has to be looked at again
+    age(scene.repository, 3)  # the commit has looked at the files: now they have to be looked at again
     return Trap(scene.runs(*STATUS), right(commits=("attributes", "first")))
 
 
