@@ -57,8 +57,10 @@ def is_one_line(said: bytes) -> bool:
     )
 
 
-FAMILIES = "base, claude_code, providers, session, tagged, tiers"
-VERSIONS = "base 1.0.0\nclaude_code 2.1.37\nproviders 2026.11.15\nsession 1.0.0\ntagged 1.0.0\ntiers 1.0.0\n"
+FAMILIES = "base, claude_code, providers, session, tagged, text, tiers"
+VERSIONS = (
+    "base 1.0.0\nclaude_code 2.1.37\nproviders 2026.11.15\nsession 1.0.0\ntagged 1.0.0\ntext 2026.11.18\ntiers 1.0.0\n"
+)
 
 
 class TestHelp:
@@ -410,15 +412,19 @@ class TestPipes:
 
     def test_interrupted(self, tmp_path: Path) -> None:
         """An interrupt ends the command with 130 and no traceback."""
-        fifo = tmp_path / "base"
-        os.mkfifo(fifo)
         process = subprocess.Popen(
-            [*COMMAND, "build", "--base-file", fifo], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [*COMMAND, "build", "--base-file", "-"],
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
-        with open(fifo, "wb"):  # opens once the command reads, which it then does for ever
-            process.send_signal(signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=2)
+        assert process.stdin is not None
+        process.stdin.write(b"x" * (1 << 20))  # more than a pipe holds: it returns once the command reads
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=2)
         # A signal that came just before the read interrupts the process when the read ends, as the pipe is closed.
         output, said = process.communicate(timeout=10)
         assert (process.returncode, output, said) == (130, b"", b"")

@@ -46,12 +46,17 @@ def entered(folder: str) -> Iterator[int | None]:
     try:
         for name in folder.split(os.sep):
             if name:
-                below = _step(held, name, folder)
-                os.close(held)
-                held = below
+                above, held = held, _step(held, name, folder)
+                _let_go(above)
         yield held
     finally:
-        os.close(held)
+        _let_go(held)
+
+
+def _let_go(folder: int) -> None:
+    """Close a folder. If even that fails, nothing is lost, and what was opened since must still be closed."""
+    with suppress(OSError):
+        os.close(folder)
 
 
 def _step(held: int, name: str, folder: str) -> int:

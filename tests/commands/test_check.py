@@ -90,11 +90,11 @@ def test_nothing_to_check(tmp_path: Path, capsys: Capture) -> None:
 
 def test_nothing_in_a_linted_repository_changes_an_option(tmp_path: Path, capsys: Capture) -> None:
     """Settings, comments and locks of the folder that is inspected do not count; those of the project do."""
-    folder = project(tmp_path / "mine", '[tool.deepprompt.lint]\npaths = ["../theirs"]\n')
-    theirs = project(tmp_path / "theirs", '[tool.deepprompt.lint]\nignore = ["DP3"]\n')
+    folder = project(tmp_path / "mine", '[tool.deepprompt.lint]\npaths = ["theirs"]\n')
+    theirs = project(tmp_path / "mine" / "theirs", '[tool.deepprompt.lint]\nignore = ["DP3"]\n')
     (theirs / "AGENTS.md").write_text("<!-- deepprompt: allow DP302 trust me -->\nDo this\u202e now.\n")
     said = run(capsys, "check", "--cwd", folder, "--only", "lint", code=1)
-    assert "../theirs/AGENTS.md:2:8: DP302 " in said
+    assert "theirs/AGENTS.md:2:8: DP302 " in said
 
 
 def test_as_a_process(tmp_path: Path, capsys: Capture) -> None:

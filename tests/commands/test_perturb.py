@@ -122,7 +122,7 @@ def test_json(project: Path, capsys: CaptureText) -> None:
 
 
 WRONG = {
-    "nothing": ([], "the following arguments are required: TARGET"),
+    "nothing": ([], "nothing to perturb: name module:function, file.py:function or 'build', or --prompt NAME"),
     "empty": ([""], "argument TARGET: is empty"),
     "no function": (["prompts"], "'prompts' names no function; write module:function or path/to/file.py:function"),
     "pytest's way": (["prompts.py::wide"], "with one colon it is prompts.py:wide"),

@@ -226,9 +226,9 @@ def test_s06_bundled_is_what_is_checked() -> None:
 DRAW = """
 import sys
 from deepprompt.errors import AssetError
-from deepprompt.inspector.page import render
+from deepprompt.inspector.page import render_page
 try:
-    render({})
+    render_page({})
 except AssetError as error:
     print(error)
 """

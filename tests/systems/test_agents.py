@@ -99,7 +99,7 @@ def inside(text: str) -> str:
 def is_neutral(text: str) -> bool:
     """Whether nothing in a text looks like the reminder's tag."""
     seen = re.sub(r"[ \t]", "", unicodedata.normalize("NFKC", drop_hidden(text))).casefold()
-    forged = "<system-reminder" in seen or "</system-reminder" in seen
+    forged = re.search(r"</?system-reminder(?![\w-])", seen)  # a longer name is another tag
     return not forged and escape_tags(text, ("system-reminder",), "s", []) == text
 
 

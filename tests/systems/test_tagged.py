@@ -26,6 +26,7 @@ from deepprompt import (
 )
 from deepprompt.errors import SourceError
 from deepprompt.systems.tagged import TAGS
+from deepprompt.text.hidden import drop_hidden
 
 NOW = datetime(2031, 3, 4, 15, 6, tzinfo=UTC)
 BARE = AgentConfig(storage=False)
@@ -273,7 +274,7 @@ def test_sections_parsed_back_are_those_put_in(
     # Behind a word a tag may be a type or a comparison.
     names = f"(?:{'|'.join(TAGS)})(?![\\w-])"
     inside = rf"[<＜﹤]\s*/\s*{names}|(?:^[ \t]*|(?<![\w\s)\]]))[<＜﹤]\s*{names}"
-    opened = re.findall(inside, text, re.IGNORECASE | re.MULTILINE)
+    opened = re.findall(inside, drop_hidden(text), re.IGNORECASE | re.MULTILINE)
     assert len(opened) == 2 * len(found) + 2 * len(duties)
     assert found["Memories"].count("\n") == len(memories) - 1
 

@@ -200,7 +200,7 @@ def git_that_is_missing(stage: Stage) -> None:
         snapshot = stage.read()
         assert snapshot == GitSnapshot(state="unreadable")
         assert [note.detail for note in snapshot.notes] == [
-            "no git context: git is not installed, or not in an absolute folder of PATH"
+            "no git context: git is not installed, or not in an absolute folder of PATH outside the repository"
         ]
 
 
