@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -274,7 +275,7 @@ def test_sections_parsed_back_are_those_put_in(
     # Behind a word a tag may be a type or a comparison.
     names = f"(?:{'|'.join(TAGS)})(?![\\w-])"
     inside = rf"[<＜﹤]\s*/\s*{names}|(?:^[ \t]*|(?<![\w\s)\]]))[<＜﹤]\s*{names}"
-    opened = re.findall(inside, drop_hidden(text), re.IGNORECASE | re.MULTILINE)
+    opened = re.findall(inside, unicodedata.normalize("NFKC", drop_hidden(text)), re.IGNORECASE | re.MULTILINE)
     assert len(opened) == 2 * len(found) + 2 * len(duties)
     assert found["Memories"].count("\n") == len(memories) - 1
 
