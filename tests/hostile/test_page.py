@@ -33,7 +33,7 @@ ATTRIBUTE = f'a" onmouseover="{MARKER}" x=\'{MARKER}\' `{MARKER}` {{{{SCRIPT}}}}
 SEPARATORS = "a\u2028b\u2029c\ud800d\x00e\ufffff"
 LINKS = "javascript:window.owned=1 https://example.com/?q=1 data:text/html,<script>window.owned=1</script>"
 TURNED = "safe\u202egnp.exe\u2066x\u2069 שלום \u200f"
-HIDDEN = "a\u200bb\U000e0041\u2062c\ufeffd\xade"
+HIDDEN = "a\u200bb\U000e0041\u2062c\ufeffd \xade"
 
 CASES = {
     "H01": SCRIPT,
