@@ -85,7 +85,7 @@ def _session() -> Callable[[], object]:
 
 
 def _blame() -> Callable[[], object]:
-    """`deepprompt blame` for two requests of which one has an edited system prompt."""
+    """`deepprompt blame` for two requests with different system prompts."""
     for name, line in (("a", "Run make test."), ("b", "Run make check.")):
         body = {"model": _MODEL, "system": f"Rules:\n{line}", "messages": [{"role": "user", "content": "Hello."}]}
         Path(f"{name}.json").write_text(json.dumps(body))

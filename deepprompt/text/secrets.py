@@ -19,7 +19,7 @@ TABLE = "text/2026.11.18/keys.tsv"
 
 @cache
 def _kinds() -> tuple[tuple[str, tuple[str, ...], str], ...]:
-    """Return for each kind of key its name, the words of which a text with such a key has one, and its pattern."""
+    """Return each kind of key: its name, words that a text with such a key contains, and its pattern."""
     kinds = []
     for line in bundled_table(TABLE).splitlines():
         if not line.startswith("#"):

@@ -22,7 +22,7 @@ CASES = {f"{letter}{number}" for letter, numbers in CORPUS.items() for number in
 
 
 def test_every_case_has_its_test() -> None:
-    """Each of the 139 cases has a test of its name, and no test is named after a case that there is not."""
+    """Each of the 139 cases has a test named after it, and every case that a test names exists."""
     assert len(CASES) == 139
     found = {case for case in named() if case[0] in CORPUS}
     assert found == CASES

@@ -47,7 +47,7 @@ Door = Callable[[Path, str], str]
 
 
 def chunks(text: str, size: int) -> Iterator[str]:
-    """Yield a text in pieces of at most some characters, none of which splits a token."""
+    """Yield a text in pieces of limited length that never split a token."""
     piece = ""
     for word in text.split(" "):
         if len(piece) + len(word) >= size:

@@ -30,7 +30,7 @@ class NumberedRequest:
     hit: int = -1
     """The last segment of the entry that is read, -1 without one. A cache writes this field and the next."""
     writes: dict[int, str] = field(default_factory=dict)
-    """The segments at the end of which an entry is written, and its lifetime."""
+    """The segments that end with a new cache entry, each with the lifetime of its entry."""
 
     @cached_property
     def options(self) -> Mapping[str, Any]:

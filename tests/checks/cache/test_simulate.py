@@ -160,7 +160,7 @@ def segments(draw: st.DrawFn) -> Segment:
 
 @st.composite
 def conversations(draw: st.DrawFn, least: int = 0) -> list[Request]:
-    """Requests of which many go on from another: some cut short, some with something else at the end."""
+    """Requests that mostly continue an earlier one. Some stop early, and some end differently."""
     requests: list[Request] = []
     for _ in range(draw(st.integers(least, 6))):
         goes_on = bool(requests) and draw(st.integers(0, 4)) > 0
@@ -181,7 +181,7 @@ def conversations(draw: st.DrawFn, least: int = 0) -> list[Request]:
 
 @st.composite
 def replays(draw: st.DrawFn, least: int = 0) -> Replay:
-    """Requests with or without times, of which some may be the same."""
+    """Requests with or without times. Some may be equal."""
     requests = draw(conversations(least))
     if draw(st.booleans()):
         return requests, ()

@@ -64,7 +64,7 @@ def test_an_empty_folder(
 def test_no_repository(
     folders: tuple[Path, Path], capsysbinary: pytest.CaptureFixture[bytes], prompt_file: SnapshotAssertion
 ) -> None:
-    """Outside a repository the model is told so, instead of reading about a clean work tree."""
+    """Outside a repository, the prompt says that there is none instead of calling the work tree clean."""
     assert build(folders, capsysbinary) == prompt_file
 
 
