@@ -85,7 +85,10 @@ def bundled_table(path: str) -> str:
     """Return a table of `deepprompt/assets`, checked against the manifest."""
     place = f"deepprompt: {path}"
     try:
-        listed = parse_manifest(read_bundled(MANIFEST).decode(), "deepprompt")
+        # Of the manifest only this line (or lines that were converted): all would take as long as the table.
+        lines = read_bundled(MANIFEST).decode().split("\n")
+        own = "\n".join([line if line.endswith((f" {path}", "\r")) else "" for line in lines])
+        listed = parse_manifest(own, "deepprompt")
         data = read_bundled(path)
         check_file(data, listed[path], place)
         return data.decode()

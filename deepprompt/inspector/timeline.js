@@ -139,6 +139,7 @@ function showSession(page, view) {
     choose(chosen);
   }
   source.addEventListener("change", redraw);
+  if (view.doubts.length) page.append(make("h2", "", "This log was altered or damaged"), ...view.doubts.map((one) => make("p", "", isolated(one))));
   page.append(make("h2", "", "Turn by turn"));
   if (view.recorded) page.append(make("p", "", make("label", "", "Tokens ", source)));
   page.append(holder, make("h2", "", "The chosen turn"), detail);

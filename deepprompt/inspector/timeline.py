@@ -36,8 +36,12 @@ def timeline_view(
     answers: Mapping[int, Answer] | None = None,
     assumed: Sequence[str] = (),
     labels: Sequence[str] = (),
+    doubts: Sequence[str] = (),
 ) -> View:
-    """Return a conversation. The text of `last`, its last request, is shown; `labels` describe each turn."""
+    """Return a conversation. The text of `last`, its last request, is shown; `labels` describe each turn.
+
+    `doubts` say why the turns may not be what happened.
+    """
     answers = answers or {}
     causes = [None, *(_cause(before, after) for before, after in pairwise(requests))]
     turns = []
@@ -59,6 +63,7 @@ def timeline_view(
         "price": result.price if rules.caching != "automatic" or rules.read_price != 1.0 else None,
         "recorded": len(answers),
         "assumed": [label_of(sentence) for sentence in assumed],
+        "doubts": [label_of(sentence) for sentence in doubts],
         "last": prompt_view(last, "the last request"),
     }
 

@@ -21,7 +21,7 @@ from inspect import ismethod
 from typing import Any
 
 from deepprompt.errors import CallError, SourceError
-from deepprompt.prompt import Prompt, read_part
+from deepprompt.prompt import Note, Prompt, read_part
 
 _STAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stage.py")
 _NAMED = re.compile(r"(?P<module>[\w.]+|.+\.py):(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
@@ -50,7 +50,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Scene:
     """Everything about time and place that a function could observe."""
 
     folder: str
@@ -146,7 +146,7 @@ def _why_not(function: object, name: str) -> str:
 
 
 def call_function(
-    function: Function, surroundings: Surroundings, timeout: float, *, give_up: Callable[[], bool] = lambda: False
+    function: Function, surroundings: Scene, timeout: float, *, give_up: Callable[[], bool] = lambda: False
 ) -> object:
     """Return the prompt that a function makes: a text, a `Prompt`, a list of messages, or a request's body.
 
@@ -173,7 +173,7 @@ def call_function(
     return _value(made["value"])
 
 
-def _run(order: bytes, surroundings: Surroundings, timeout: float, give_up: Callable[[], bool], private: str) -> str:
+def _run(order: bytes, surroundings: Scene, timeout: float, give_up: Callable[[], bool], private: str) -> str:
     """Run the stage to its end, and return how it ended, for a message if it left no result."""
     environment = os.environ | {"PYTHONHASHSEED": str(surroundings.hash_seed), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["COLUMNS"] = str(surroundings.columns)
@@ -252,4 +252,5 @@ def _value(made: Mapping[str, Any]) -> object:
     if kind != "prompt":
         return value
     parts = tuple(read_part(row) for row in value["parts"])
-    return Prompt(parts, tuple(value["tools"]), (), value["fixed_order"], tuple(value["messages"]))
+    notes = tuple(Note(*row) for row in value["notes"])
+    return Prompt(parts, tuple(value["tools"]), notes, value["fixed_order"], tuple(value["messages"]))

@@ -338,7 +338,8 @@ def _plain(value: Any) -> object:
     if isinstance(value, prompt_type):
         prompt: Any = value
         parts = [prompts.write_part(part) for part in prompt.parts]
-        whole = {"parts": parts, "tools": list(prompt.tools), "messages": list(prompt.messages)}
+        notes = [[note.kind, note.source, note.detail, note.offset, note.count] for note in prompt.notes]
+        whole = {"parts": parts, "tools": list(prompt.tools), "notes": notes, "messages": list(prompt.messages)}
         return {"prompt": whole | {"fixed_order": prompt.fixed_order}}
     if isinstance(value, bytes):
         try:

@@ -11,7 +11,6 @@ finds the token any more, and taking one character out gives back what the autho
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
@@ -20,7 +19,7 @@ from deepprompt.manifest import bundled_table
 from deepprompt.prompt import Note
 from deepprompt.text.plain import Plain
 
-TABLE = "text/2026.11.18/control_tokens.tsv"
+TABLE = "text/2026.11.18.1/control_tokens.tsv"
 
 TOKEN = "control token of a model's vocabulary"
 SPEAKER = "speaker's tag on a line of its own"
@@ -39,18 +38,17 @@ def control_tokens() -> tuple[frozenset[str], frozenset[str]]:
 
     Digits are written `0`, letters as NFKC writes them.
     """
-    any_case: set[str] = set()
-    exact: set[str] = set()
+    spellings: dict[str, list[str]] = {"any": [], "exact": [], "kept": []}
     # As Plain writes the bars and blanks of DeepSeek's; for so few characters it would take longer.
     table = bundled_table(TABLE).replace("\uff5c", "|").replace("\u2581", "_")
     for line in table.splitlines():
         if not line.startswith("#"):
             _, spelling, treatment, _ = line.split("\t", 3)
-            if treatment == "any":
-                any_case.add(_numberless(spelling.replace("#", "0")).lower())
-            elif treatment == "exact":
-                exact.add(spelling.replace("#", "0"))
-    return frozenset(any_case), frozenset(exact)
+            spellings[treatment].append(spelling)
+    # All at once: one by one would take twice as long as reading the table.
+    any_case = _numberless("\n".join(spellings["any"]).replace("#", "0")).lower()
+    exact = "\n".join(spellings["exact"]).replace("#", "0")
+    return frozenset(any_case.split("\n")), frozenset(exact.split("\n"))
 
 
 @cache
@@ -69,10 +67,11 @@ def _shape() -> re.Pattern[str]:
     # sides of a name or on one; between bars there may be blanks.
     name = r"[\w:.\-]"
     return re.compile(
-        rf"<(?=([ \t]*+/?[ \t]*+{name}{{1,48}}+\|?+[ \t]*+>"
+        rf"<(?=(role>[a-z]{{5,9}}+</role>|[ \t]*+/?[ \t]*+{name}{{1,48}}+\|?+[ \t]*+>"
         r"|[ \t]*+/?[ \t]*+\|[ \t]*+/?[^\s<>|]{1,64}+[ \t]*+\|?+[ \t]*+>?"
+        rf"|\[{name}{{1,48}}+\]>"
         r"|</?SYS>>))"
-        r"|\[(?=(/?[\w@=]{1,32}+\]|e~\[))"
+        r"|\[(?=(/?[\w@=]{1,32}+\]|\|[a-z]{4,9}+\|\]|e~\[))"
         r"|\](?=(<\][a-z][a-z ]{0,23}+\[>\[|[!~][\w!~]{1,3}+[\[\]]))",
         re.IGNORECASE,
     )
@@ -148,12 +147,14 @@ def _fence() -> re.Pattern[str]:
     return re.compile(r"^([ \t>]*+)((?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]++)?)(`{3,}+(?!.*`)|~{3,}+)(.*)$", re.MULTILINE)
 
 
-def _fenced(text: str) -> list[tuple[int, int, int]]:
+def _fenced(plain: Plain) -> list[tuple[int, int, int]]:
     """Return where fenced code begins and ends, and how far its lines are indented at least, as Markdown has it.
 
     A fence that nothing closes holds the rest of the text, but in a list, a quotation or an indented place only as
-    long as that lasts.
+    long as that lasts. A fence behind a hidden character is none for Markdown, and looks like one: it may close code,
+    and opens none.
     """
+    text = plain.text
     spans: list[tuple[int, int, int]] = []
     start, mark, least = -1, "", 0
     for match in _fence().finditer(text):
@@ -163,6 +164,8 @@ def _fenced(text: str) -> list[tuple[int, int, int]]:
             spans.append((start, match.start(), least))
             start = -1
         if start < 0:
+            if plain.is_behind_hidden(match.start(3)):
+                continue
             start, mark = match.start(), fence
             least = indent if item or indent == _QUOTED else max(indent - 3, 0)
         elif fence[0] == mark[0] and len(fence) >= len(mark) and not item and not after.strip():
@@ -171,12 +174,15 @@ def _fenced(text: str) -> list[tuple[int, int, int]]:
     return [*spans, (start, len(text) + 1, least)] if start >= 0 else spans
 
 
-def _speaker_starts(look: str) -> list[int]:
+def _speaker_starts(plain: Plain) -> list[int]:
     """Return where the tags begin of each line outside code that is nothing but tags that name a speaker."""
+    look = plain.text
     if not any(f"\n{blanks}<" in look or look.startswith(f"{blanks}<") for blanks in ("", " ", "  ", "   ")):
         return []  # as nearly every text: the pattern takes longer to compile than this to find out
+    from bisect import bisect_right
+
     lines = [match.span() for match in _speaker_line().finditer(look)]
-    code = _fenced(look)
+    code = _fenced(plain)
     begins = [begin for begin, _, _ in code]
     starts = []
     for line, end in lines:
@@ -219,6 +225,8 @@ def escape_tags(text: str, names: tuple[str, ...], source: str = "", notes: list
     No closing bracket is needed. A name counts as a whole. A type (`List<Role>`) or a comparison (`n < task`) is no
     tag.
     """
+    if "<" not in text and text.isascii():  # no other character stands for it
+        return text
     notes = [] if notes is None else notes
     plain = Plain(text)
     if "<" not in plain.text:
@@ -247,9 +255,14 @@ def _heading() -> re.Pattern[str]:
 
 def escape_boundary(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     r"""Write `\` before each look-alike of the dynamic context boundary; a plain heading of those words is none."""
+    if text.count("=") < 3 and text.isascii():
+        return text
     notes = [] if notes is None else notes
     plain = Plain(text)
-    if plain.text.count("=") < 3:
+    if "=" not in plain.text:
+        return text
+    tight = plain.text.replace(" ", "").replace("\t", "")  # every look-alike begins so, without its gaps
+    if "===D" not in tight and "===d" not in tight:
         return text
     starts = []
     for match in _boundary().finditer(plain.text):
@@ -267,14 +280,15 @@ def escape_boundary(text: str, source: str = "", notes: list[Note] | None = None
 
 def escape_roles(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     """Disarm as `neutralise` does, but leave what is hidden: for text that was made visible before."""
+    if "<" not in text and "[" not in text and "]" not in text and "|" not in text and text.isascii():
+        return text
     notes = [] if notes is None else notes
     plain = Plain(text)
     look = plain.text
-    found = {
-        TOKEN: _token_starts(look),
-        SPEAKER: _speaker_starts(look),
-        TAG: _tag_starts(look, REMINDER) if "reminder" in look.lower() else [],
-    }
+    found = {TOKEN: _token_starts(look)}
+    if "<" in look:
+        found[SPEAKER] = _speaker_starts(plain)
+        found[TAG] = _tag_starts(look, REMINDER) if "reminder" in look.lower() else []
     everything: list[int] = []
     for detail, starts in found.items():
         if starts:

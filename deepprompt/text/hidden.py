@@ -19,7 +19,7 @@ from deepprompt.text.characters import (
     UNSPACED,
     VARIED,
 )
-from deepprompt.text.plain import EMPTY_CELL, hidden_character, is_hidden
+from deepprompt.text.plain import EMPTY_CELL, hidden_character, is_hidden, odd_characters
 
 # Marks of direction are ordinary in mixed text, operators in formulas, selectors in names; a text needs only so many.
 _MOST_MARKS = 64
@@ -27,6 +27,9 @@ _MOST_MARKS = 64
 _WIDEST_PICTURE = 120
 # What tags and tokens are made of: between these no formula needs anything.
 _SIGNS = "<>[]`\\"
+# A fence, and how far before it the line's margin is looked at.
+_FENCES = ("```", "~~~")
+_MARGIN = 16
 # So many letters in a row are a word, and no variable of a formula.
 _WORD = 2
 _SURROGATES = "\ud800-\udfff"
@@ -55,7 +58,8 @@ def find_hidden(text: str) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
     """Return where the characters are that `reveal` writes out, by character, and those that it keeps, by kind."""
     found: dict[str, list[int]] = {}
     kept: dict[str, list[int]] = {}
-    if _concealed(text.isascii()).search(text) is None:
+    odd = odd_characters(text)
+    if not odd or _concealed(text.isascii()).search(odd) is None:
         return found, kept
     for match in (_concealed(True) if text.isascii() else _shown_alone()).finditer(text):
         character, start = match.group(), match.start()
@@ -127,6 +131,10 @@ def _joiner(character: str, text: str, start: int, before: str, after: str) -> s
 
 
 def _word_break(character: str, text: str, start: int, before: str, after: str) -> str | None:  # noqa: ARG001
+    # Documents about Markdown put one before a fence, so that it does not end the example that it stands in.
+    if text.startswith(_FENCES, start + 1):
+        margin = text[max(start - _MARGIN, 0) : start].rpartition("\n")[2]
+        return None if margin.strip(" \t>") else "word breaks before a fence"
     # One at a time, and something on both sides of it.
     if not before or not after or is_hidden(before) or is_hidden(after):
         return None

@@ -14,9 +14,8 @@ from dataclasses import replace
 from functools import cache
 
 from deepprompt.prompt import Note
-from deepprompt.text.characters import BLANK
 from deepprompt.text.disarm import escape_roles
-from deepprompt.text.hidden import place_before, reveal
+from deepprompt.text.plain import BLANK, odd_characters
 
 TRUNCATION_MARKER = "\n... [truncated]"
 
@@ -32,6 +31,9 @@ def _one_of(characters: str) -> re.Pattern[str]:
 
 
 _SURROGATES = "\ud800-\udfff"
+# The control characters that no text has; ESC and those that move the cursor are in logs and drawings.
+_CONTROLS = bytes([*range(7), *range(14, 27), *range(28, 32), 127])
+_LEAST_TO_JUDGE = 512
 
 
 def decode(data: bytes, source: str = "", notes: list[Note] | None = None, *, complete: bool = True) -> str:
@@ -55,6 +57,19 @@ def to_text(data: bytes, source: str = "", notes: list[Note] | None = None, *, c
         return text
 
 
+def why_no_text(data: bytes) -> str:
+    """Return why the bytes of a file are not text, "" if they may be. A few bytes are not enough to judge by."""
+    if len(data) < _LEAST_TO_JUDGE:
+        return ""
+    wrong = len(data) - len(data.translate(None, _CONTROLS))
+    if not data.isascii():
+        wrong += data.decode("utf-8", "replace").count("\ufffd")
+    if wrong * 10 <= len(data) * 3:
+        return ""
+    what = f"{wrong} of {len(data)} bytes are control characters or not UTF-8"
+    return f"not a text file: {what}; save it as UTF-8 if it is text"
+
+
 def from_system(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     """Return text from the operating system, such as an argument or a file name, as UTF-8 whatever the locale is."""
     try:
@@ -71,6 +86,10 @@ def unify_line_ends(text: str) -> str:
 
 def neutralise(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     """Show what is hidden, and disarm control tokens, lines of a speaker's tag and the tag of our reminders."""
+    if not odd_characters(text):
+        return escape_roles(text, source, notes)
+    from deepprompt.text.hidden import place_before, reveal
+
     notes = [] if notes is None else notes
     visible = reveal(text, source, notes)
     found: list[Note] = []

@@ -8,6 +8,7 @@ files are not searched: they are the user's own words.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from deepprompt.manifest import bundled_table
@@ -16,24 +17,89 @@ from deepprompt.text.plain import Plain
 
 TABLE = "text/2026.11.18/keys.tsv"
 
+# The search has two quick steps before any pattern. Every key has a row, which is so many letters, digits, `_` or `-`
+# side by side, or else a sign of its kind; most texts have neither. In a text that has one, the words of each kind are
+# looked for: where a key has a row, the word is in that row, unless it stands apart or has other characters. The tests
+# hold the whole table to these three sentences.
+ROW = 14
+SIGNS = (
+    "-----BEGIN ", "://", "==", "Q~", "TT3", "dp.", "ey=", "eyJ", "fm1", "fm2_", "glc_", "hooks.slack.com/", "pscale_",
+    "sig=", "sntry", "whsec_",
+)  # fmt: skip
+_APART = ("CF_API", "CF_TOKEN", "LOUDFLARE", "dt0", "loudflare")
+# Translations of bytes: what no row has becomes a blank, and each character of a row itself or an `a`.
+_IN_ROWS = (
+    b" " * 45 + b"-" + b" " * 2 + b"0123456789" + b" " * 7 + b"ABCDEFGHIJKLMNOPQRSTUVWXYZ" + b" " * 4 + b"_ "
+    b"abcdefghijklmnopqrstuvwxyz" + b" " * 133
+)  # fmt: skip
+_ALIKE = b" " * 45 + b"a" + b" " * 2 + b"a" * 10 + b" " * 7 + b"a" * 26 + b" " * 4 + b"a " + b"a" * 26 + b" " * 133
+_FULL = b"a" * ROW
+_RARE = "~=:ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+Groups = dict[str, tuple[str, ...]]
+
+
+def _grouped(words: Iterable[str]) -> Groups:
+    """Group words by a character that is rare in names: where it is missing, no word of its group needs a search."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        rare = next((character for character in _RARE if character in word), "")
+        groups[rare] = (*groups.get(rare, ()), word)
+    return groups
+
+
+def _words_of(groups: Groups, text: str) -> list[str]:
+    return [word for rare, words in groups.items() if rare in text for word in words if word in text]
+
 
 @cache
-def _kinds() -> tuple[tuple[str, tuple[str, ...], str], ...]:
+def _signs() -> Groups:
+    return _grouped(SIGNS)
+
+
+@cache
+def _kinds() -> tuple[tuple[str, frozenset[str], str], ...]:
     """Return each kind of key: its name, words that a text with such a key contains, and its pattern."""
     kinds = []
     for line in bundled_table(TABLE).splitlines():
         if not line.startswith("#"):
             name, place, words, pattern, _ = line.split("\t")
-            words_ = tuple(words.split(" "))
-            if words_[-1] == "":  # a word that ends in a blank
-                words_ = (*words_[:-2], words_[-2] + " ")
-            kinds.append((name, words_, pattern if place == "any" else f"(?<![A-Za-z0-9]){pattern}"))
+            # A word may end in a blank, and is the last one then.
+            words_ = words[:-1].split(" ")
+            words_[-1] += words[-1]
+            kinds.append((name, frozenset(words_), pattern if place == "any" else f"(?<![A-Za-z0-9]){pattern}"))
     return tuple(kinds)
+
+
+@cache
+def _near_and_far() -> tuple[Groups, Groups]:
+    """Return the words that stand in a row, and all others."""
+    words = sorted({word for _, words, _ in _kinds() for word in words})
+    far = [
+        word
+        for word in words
+        if word in _APART or b" " in word.encode().translate(_IN_ROWS) or any(sign in word for sign in SIGNS)
+    ]
+    return _grouped(word for word in words if word not in far), _grouped(far)
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
+
+
+def may_hold_key(look: str) -> bool:
+    """Whether a plain text has a row or a sign: without one it has no key."""
+    return _FULL in look.encode("ascii", "replace").translate(_ALIKE) or bool(_words_of(_signs(), look))
+
+
+def _possible(look: str) -> list[tuple[str, str]]:
+    """Return name and pattern of each kind of key of which a plain text has a word."""
+    near, far = _near_and_far()
+    pieces = look.encode("ascii", "replace").translate(_IN_ROWS).split()
+    rows = b" ".join([piece for piece in pieces if len(piece) >= ROW]).decode()
+    words = _words_of(near, rows) + _words_of(far, look)
+    return [(name, pattern) for name, own, pattern in _kinds() if not own.isdisjoint(words)] if words else []
 
 
 def find_secrets(text: str) -> list[tuple[str, int, int, str]]:
@@ -44,14 +110,11 @@ def find_secrets(text: str) -> list[tuple[str, int, int, str]]:
     """
     plain = Plain(text)
     look = plain.text
-    found = []
-    for name, words, pattern in _kinds():
-        for word in words:
-            if word in look:
-                found += [(m.start(), -m.end(), name, m[0]) for m in _compiled(pattern).finditer(look) if m[0]]
-                break
-    if not found:
+    if not may_hold_key(look):
         return []
+    found = []
+    for name, pattern in _possible(look):
+        found += [(m.start(), -m.end(), name, m[0]) for m in _compiled(pattern).finditer(look) if m[0]]
     keys: list[tuple[str, int, int, str]] = []
     end = 0
     for start, negative, name, value in sorted(found):

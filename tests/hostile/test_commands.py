@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from deepprompt import Session, SystemPromptBuilder
-from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.errors import SessionError
 from deepprompt.session.saved import read_saved
-from tests.support.hostile.commands import DEADLINE, READERS, Project, make_project, reading
+from tests.support.hostile.commands import DEADLINE, ONLY_LINE_ENDS, READERS, Project, make_project, reading
 from tests.support.hostile.doors import COMMAND, SECRET, unprivileged
 from tests.support.hostile.programs import promised
 from tests.support.hostile.scene import Scene
@@ -28,12 +27,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links, FIFOs and modes"),
 ]
-
-
-# Of the moves of perturb, only the one that asks git: all of them take seconds.
-ONLY_LINE_ENDS = tuple(
-    word for move in MOVES if move not in ("again", "line ends") for word in ("--skip", move)
-)  # fmt: skip
 
 
 @pytest.fixture
@@ -77,13 +70,14 @@ ON_FILES = [
 ]
 
 
-@pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("arguments", ON_FILES, ids=" ".join)
-def test_n01_settings_that_give_a_file_to_a_function(project: Project, name: str, arguments: tuple[str, ...]) -> None:
+def test_n01_settings_that_give_a_file_to_a_function(project: Project, arguments: tuple[str, ...]) -> None:
     """A file that is named is read: no command calls a function that the settings have under its name."""
-    project.configure(f'[tool.deepprompt.prompts]\n"{name}" = "evil:f"\n')
+    project.configure("\n".join(["[tool.deepprompt.prompts]", *(f'"{name}" = "evil:f"' for name in FILES)]))
     project.run(*arguments, stdin=b"Be careful.\n")
     assert not project.ran()
+    project.run("lock", "missing.md")
+    assert project.ran(), "the settings are not used, so this test proves nothing"
 
 
 def test_n01_from_another_folder(project: Project) -> None:
@@ -127,26 +121,28 @@ def test_n01_isolated(project: Project, command: str) -> None:
 
 
 # N02: the program that a repository configures, when perturb asks git about line ends.
-@pytest.mark.parametrize("how", ["monitor", "remote", "path: .", "path: bin", "path: node_modules/.bin"])
+@pytest.mark.parametrize("how", ["monitor", "remote", "path"])
 def test_n02_perturb_in_a_repository(scene: Scene, how: str) -> None:
     """`perturb 'build …'` runs nothing of the repository; plain git, started there, does."""
     folder = scene.repository
     path = os.environ["PATH"]
     lay_out(folder, {"AGENTS.md": "Be careful.\n"})
+    plain: tuple[str, ...] = ("status",)
+    entries = [""]
     if how == "monitor":
         scene.set({"core.fsmonitor": scene.evil})
-        plain: tuple[str, ...] = ("status",)
     elif how == "remote":
         promised(scene, "ssh://nowhere.invalid/x", {"core.sshCommand": str(scene.evil.failing)})
         plain = ("diff", "--stat")
     else:
-        where = how.removeprefix("path: ")
-        scene.evil.write(folder / where / "git", "exit 1")
-        path = f"{where}{os.pathsep}{path}"
-        plain = ("status",)
-    environment = {**os.environ, **scene.variables, "PATH": path}
-    subprocess.run(["git", *plain], cwd=folder, env=environment, capture_output=True, check=False, timeout=DEADLINE)
-    assert scene.evil.ran(), "the trap does not work"
+        entries = [".", "bin", "node_modules/.bin"]
+        for entry in entries:
+            scene.evil.write(folder / entry / "git", "exit 1")
+    for entry in entries:
+        environment = {**os.environ, **scene.variables, "PATH": os.pathsep.join(filter(None, (entry, path)))}
+        subprocess.run(["git", *plain], cwd=folder, env=environment, capture_output=True, check=False, timeout=DEADLINE)
+        assert scene.evil.ran(), "the trap does not work"
+    path = os.pathsep.join(filter(None, (*entries, path)))
     for target in ("build --no-git", "build"):
         Project(folder, scene.evil.marker).run(
             "perturb", target, *ONLY_LINE_ENDS, env={**scene.variables, "PATH": path}
@@ -185,7 +181,9 @@ def test_n03_the_same_names_run_without_the_file(project: Project) -> None:
         assert project.ran(), name
 
 
-@pytest.mark.parametrize("name", ["--prompt=main", "--config=x.toml", "--out=new", "--cwd=..", "-h", "--json"])
+@pytest.mark.parametrize(
+    "name", ["--prompt=main", "--config=x.toml", "--out=new", "--cwd=..", "--cwd=a b", "-h", "-h x", "--json"]
+)
 @pytest.mark.parametrize("command", ["lint", "lock", "explain"])
 def test_n03_files_that_are_named_like_options(project: Project, command: str, name: str) -> None:
     """A pattern such as * makes no option of a file's name: the command says so and does nothing."""
@@ -198,6 +196,18 @@ def test_n03_files_that_are_named_like_options(project: Project, command: str, n
     assert sorted(os.listdir(project.folder)) == before
     assert not project.ran()
     assert project.run("lint", "--isolated", "--", "AGENTS.md").returncode == 0
+
+
+def test_n03_values_that_are_named_like_files(project: Project) -> None:
+    """The honest case: a number below 0, or a text or file that begins with a dash and a blank, is no option."""
+    lay_out(project.folder, {"- notes.md": "Be \u202ecareful.\n", "-5": "x", "- Be kind.": "x"})
+    done = project.run("lint", "- notes.md")
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"- notes.md:1:4: DP302" in done.stdout
+    for text in ("-5", "- Be kind."):
+        done = project.run("build", "--no-git", "--quiet", "--append", text)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert f"\n{text}\n".encode() in done.stdout
 
 
 # N04: where the lock is written, and what is in it.
@@ -247,9 +257,8 @@ def test_n04_names_that_a_shell_could_run(project: Project, name: str) -> None:
 
 
 # N05: a git that lies in a work tree around us.
-@pytest.mark.parametrize("root", [False, True], ids=["", "--root"])
 @pytest.mark.parametrize("layout", ["linked", "nested"])
-def test_n05_git_of_another_work_tree(scene: Scene, layout: str, root: bool) -> None:
+def test_n05_git_of_another_work_tree(scene: Scene, layout: str) -> None:
     """Neither the main work tree's git runs from a linked one, nor the outer repository's from a nested one."""
     outer = scene.repository
     scene.evil.write(outer / "node_modules/.bin/git", "exit 1")
@@ -263,12 +272,12 @@ def test_n05_git_of_another_work_tree(scene: Scene, layout: str, root: bool) -> 
     assert scene.evil.ran(), "the trap does not work"
     for arguments in (
         ("build",),
+        ("build", "--root", str(inner)),
         ("explain",),
         ("perturb", "build", *ONLY_LINE_ENDS),
         ("inspect", "--out", "../page.html"),
     ):
-        options = ("--root", str(inner)) if root and arguments == ("build",) else ()
-        Project(inner, scene.evil.marker).run(*arguments, *options, env={"PATH": path})
+        Project(inner, scene.evil.marker).run(*arguments, env={"PATH": path})
         assert not scene.evil.ran(), arguments
 
 
@@ -329,18 +338,57 @@ def test_n07_isolated_lint(project: Project, settings: str) -> None:
         '[tool.deepprompt.prompts]\nmain = "one.md"',
         '[tool.deepprompt.prompts]\nmain = "link"',
         '[tool.deepprompt]\nlock = "one.md"\n[tool.deepprompt.prompts]\nmain = "AGENTS.md"',
+        '[tool.deepprompt.prompts]\nmain = "../outside/x.py:f"',
+        '[tool.deepprompt.prompts]\nmain = "x.py:f"',
+        *(
+            f"[tool.deepprompt.prompts]\nmain = \"build --no-git --home '' {options}\""
+            for options in (
+                "--base-file ../outside/secret.md",
+                "--base-file=../outside/secret.md",
+                "--append x --append-file AGENTS.md --append-file one.md",
+                "--custom-file link/secret.md",
+                "--cwd ../outside",
+                "--cwd link",
+                "--home ../outside",
+                "--parts ../outside --base base@1",
+                "--preset claude_code --output-style-file one.md",
+                "--base-file 'a\\u0000b'",
+                "--help",
+            )
+        ),
     ],
 )
-@pytest.mark.parametrize("command", ["lint", "check", "lock", "lint --prompt main"])
+@pytest.mark.parametrize(
+    "command", ["lint", "check", "lock", "lint --prompt main", "lock main", "perturb --prompt main"]
+)
 def test_n07_settings_that_read_outside(project: Project, command: str, settings: str) -> None:
     """Settings cannot have a file outside the project read and quoted, by a path or through a link."""
     (project.folder / "link").symlink_to("../outside")
     (project.folder / "one.md").symlink_to("../outside/secret.md")
+    (project.folder / "x.py").symlink_to("../outside/x.py")
+    (project.folder.parent / "outside/x.py").write_bytes((project.folder / "evil.py").read_bytes())
     project.configure(settings)
     done = project.run(*command.split())
     assert b"U+202E" not in done.stdout + done.stderr
-    if "AGENTS.md" not in settings:
+    assert not project.ran()
+    if 'main = "AGENTS.md"' not in settings:
         assert done.returncode != 0
+
+
+def test_n07_settings_that_read_inside(project: Project) -> None:
+    """The control: the same options with files of the project are read, and a function in its file is called."""
+    lay_out(project.folder, {"sub/AGENTS.md": "Be kind.\n", "base.md": "Base.\n", "home/AGENTS.md": "At home.\n"})
+    inside = project.folder / "base.md"
+    for target in (
+        "build --no-git --home home --cwd sub --base-file base.md --append-file p.md --root ..",
+        f"build --no-git --home '' --custom-file {inside}",
+        "src/evil2.py:f",
+        f"{project.folder}/evil.py:f",
+        str(inside),
+    ):
+        project.configure(f'[tool.deepprompt.prompts]\nmain = "{target}"\n')
+        assert project.run("lock", "main").returncode == 0, target
+        assert project.ran() == target.endswith(":f")
 
 
 # N08: objects of another repository are tested beside `sources/git/objects.py`; here, through the commands.
@@ -502,13 +550,13 @@ def test_n10_progress(project: Project) -> None:
     assert b"read" not in project.run("lint", ".").stderr
 
 
-# N11: escape sequences in names.
-ESCAPES = ("\x1b]0;x\x07", "\x1b[2J", "\x9b2J", "\x7f", "\u202e", "\r", "\x08")
+# N11: escape sequences in names, every kind of them in one name.
+CONTROLS = "\x1b\x07\x9b\x7f\u202e\r\x08"
 
 
-@pytest.mark.parametrize("escape", ESCAPES, ids=ascii)
-def test_n11_escape_sequences_in_names(project: Project, escape: str) -> None:
+def test_n11_escape_sequences_in_names(project: Project) -> None:
     """A name of a file, a tool, a prompt or an option reaches a terminal only with its controls made visible."""
+    escape = "\x1b]0;x\x07\x1b[2J\x9b2J\x7f\u202e\r\x08"
     name = f"a{escape}b.md"
     lay_out(project.folder, {name: f"Be \u202ecareful. {KEY}\n", f"skills/{escape}x/SKILL.md": "# x\n"})
     tools = [{"name": f"t{escape}", "description": f"Today is 2026-01-01. {escape}", "input_schema": {}}] * 2
@@ -549,9 +597,7 @@ def test_n11_escape_sequences_in_names(project: Project, escape: str) -> None:
     for arguments in commands:
         done = project.run(*arguments)
         said = (done.stdout + done.stderr).decode()
-        assert not [control for control in set(escape) - {"]", "0", ";", "x", "[", "2", "J"} if control in said], (
-            arguments
-        )
+        assert not set(CONTROLS) & set(said), arguments
 
 
 # N12: settings that take long to read.

@@ -107,6 +107,7 @@ def test_i06_link_inside_the_root(root: Path) -> None:
     assert PromptAssembler(str(root)).assemble("t", {}).content == "B"
 
 
+@pytest.mark.seed("002.20")
 def test_i08_file_that_includes_itself(root: Path) -> None:
     """A template that includes itself is an error, not a loop."""
     lay_out(root, {"t.txt": "x\n$$include t.txt\n"})

@@ -387,6 +387,7 @@ def chain(root: Path, log: Path, count: int = 4) -> list[bytes]:
     return log.read_bytes().splitlines(keepends=True)
 
 
+@pytest.mark.seed("002.13")
 @pytest.mark.parametrize("place", [0, 1, 3])
 @pytest.mark.parametrize(("old", "new"), [(b"text", b"evil"), (b'"id', b'"ID'), (b"2026-01-02", b"2026-01-03")])
 def test_l15_edited_record(root: Path, tmp_path: Path, place: int, old: bytes, new: bytes) -> None:
@@ -397,9 +398,14 @@ def test_l15_edited_record(root: Path, tmp_path: Path, place: int, old: bytes, n
     assert (place + 1, "it was changed after it was written") in read_log(tmp_path / "log").altered
     done = run("replay", "log", "--root", "root", cwd=tmp_path)
     assert done.returncode == 1
-    assert f"log:{place + 1}: it was changed after it was written".encode() in done.stderr
+    said = f"log:{place + 1}: it was changed after it was written"
+    assert said.encode() in done.stderr
+    done = run("inspect", "log", "--out", "page.html", cwd=tmp_path)
+    assert f"deepprompt: {said}\n".encode() in done.stderr
+    assert said in (tmp_path / "page.html").read_text("utf-8")
 
 
+@pytest.mark.seed("002.13")
 @pytest.mark.parametrize("order", [(1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 2, 1, 3), (0, 1, 1, 2, 3), (3, 0, 1, 2)])
 def test_l15_deleted_moved_or_repeated_record(root: Path, tmp_path: Path, order: tuple[int, ...]) -> None:
     """A record that was removed, moved or repeated is noticed, wherever another one follows."""

@@ -18,6 +18,7 @@ import pytest
 
 from deepprompt import read_git
 from deepprompt.sources.git import snapshot as git_module
+from tests.support.hostile.commands import ONLY_LINE_ENDS
 from tests.support.hostile.programs import promised, sign, with_a_part
 from tests.support.hostile.scene import DIFF, Scene
 from tests.support.repositories import ENVIRONMENT, make_repository, write
@@ -95,7 +96,22 @@ def watch(strace: str, log: Path, cwd: Path, *command: str | Path) -> list[Call]
     """Run a command, and return the calls that it and all that it started made with success."""
     environment = {**ENVIRONMENT, "TMPDIR": os.environ["TMPDIR"], "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run(
-        [strace, "-f", "-y", "-qq", "-s", "4096", "-e", f"trace={CALLS}", "-e", "signal=none", "-o", log, *command],
+        [
+            strace,
+            "-f",
+            "--seccomp-bpf",
+            "-y",
+            "-qq",
+            "-s",
+            "4096",
+            "-e",
+            f"trace={CALLS}",
+            "-e",
+            "signal=none",
+            "-o",
+            log,
+            *command,
+        ],
         cwd=cwd,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -190,7 +206,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str, bool]] = {
     "lock": (("lock", "main=AGENTS.md"), "deepprompt.lock", False),
     "lock --check": (("lock", "--check", "main=AGENTS.md"), "", False),
     "check": (("check",), "", True),
-    "perturb": (("perturb", "build"), "", True),
+    "perturb": (("perturb", "build", *ONLY_LINE_ENDS), "", True),  # with `check`, all moves are watched
     "explain": (("explain",), "", False),
     "explain file": (("explain", "AGENTS.md"), "", False),
     "inspect": (("inspect", "--out", "page.html"), "page.html", False),

@@ -152,6 +152,7 @@ def test_b07_boundary_at_the_end(tmp_path: Path, text: str) -> None:
     assert boundaries(inject_recalled(builder.build() + "a\n===", MARK[4:])) == 1
 
 
+@pytest.mark.seed("003.21")
 def test_b08_boundary_in_what_a_caller_passes_in() -> None:
     """In a base, an appended text, a path, a variable, a server's name: one real boundary, split right."""
     split_right(

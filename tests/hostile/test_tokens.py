@@ -36,6 +36,7 @@ from deepprompt import (
 from deepprompt.manifest import bundled_table
 from deepprompt.sources.files import shown_path
 from deepprompt.text.disarm import TABLE
+from tests.support.hostile.properties import ANY_CASE, EXACT, openers
 from tests.support.layout import lay_out
 from tests.support.repositories import git, make_repository
 from tests.support.sessions import OPUS, answer, call, make, result
@@ -200,6 +201,13 @@ def test_no_control_token_comes_in(tmp_path: Path, door: Door) -> None:
     assert MARK in out
     assert out.count("\\") >= (len(TOKENS) // 2 if door is not git_branch else 50)
     assert [token for token in TOKENS if token in out] == []
+
+
+@pytest.mark.parametrize("door", DOORS[:1], ids=lambda door: door.__name__)
+def test_the_table_has_what_others_list(tmp_path: Path, door: Door) -> None:
+    """Tokens that are written down beside the table, from the same vocabularies, do not come in either."""
+    assert openers(f"{MARK} {' '.join(ANY_CASE)} {' '.join(EXACT)}"), "the oracle is blind"
+    assert openers(door(tmp_path, f"{MARK} {' '.join(ANY_CASE)} {' '.join(EXACT)}")) == []
 
 
 def test_what_a_caller_says_in_a_session_stays() -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from deepprompt import Prompt
 from deepprompt.errors import CallError, SourceError
-from deepprompt.sources.function import _STAGE, Function, Surroundings, call_function, find_function, is_function
+from deepprompt.sources.function import _STAGE, Function, Scene, call_function, find_function, is_function
 from tests.support.layout import lay_out
 from tests.support.repositories import contents, processes_with
 
@@ -42,7 +42,7 @@ def call(project: Path, target: str, timeout: float = 60, **surroundings: Any) -
     before = contents(project)
     try:
         function = find_function(target, str(project))
-        return call_function(function, Surroundings(str(project), NOON, **surroundings), timeout)
+        return call_function(function, Scene(str(project), NOON, **surroundings), timeout)
     finally:
         assert contents(project) == before
 
@@ -343,7 +343,7 @@ def test_a_function_itself(function: Callable[[], str], tmp_path: Path) -> None:
     """What another process can import may be given as itself."""
     found = find_function(function, str(tmp_path))
     assert str(found).startswith(f"{__name__}:")
-    assert call_function(found, Surroundings(str(tmp_path), NOON), 60) == "x"
+    assert call_function(found, Scene(str(tmp_path), NOON), 60) == "x"
 
 
 def local() -> Callable[[], str]:
@@ -452,7 +452,7 @@ def test_given_up(project: Path) -> None:
     with pytest.raises(CallError, match=r"given up$"):
         call_function(
             find_function("prompts:make", str(project)),
-            Surroundings(str(project), NOON),
+            Scene(str(project), NOON),
             60,
             give_up=lambda: time.monotonic() > begin + 0.3,
         )
@@ -498,7 +498,7 @@ def test_no_such_folder(project: Path) -> None:
     lay_out(project, {"prompts.py": "def make(): return 'x'"})
     function = find_function("prompts:make", str(project))
     with pytest.raises(CallError, match=r"/gone: No such file or directory$"):
-        call_function(function, Surroundings(f"{project}/gone", NOON), 60)
+        call_function(function, Scene(f"{project}/gone", NOON), 60)
 
 
 def test_the_environment(project: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt.manifest import bundled_table
@@ -23,6 +23,7 @@ from deepprompt.text.disarm import (
 )
 from deepprompt.text.hidden import reveal
 from deepprompt.text.hygiene import TRUNCATION_MARKER, neutralise, shorten
+from tests.support.examples import examples
 
 
 def rows() -> Iterator[list[str]]:
@@ -291,6 +292,8 @@ SPELLING = {
     "braille": "⠓⠑⠇⠇⠕\u2800⠺",
     "braille-picture": "⣿\u2800\u2800\u2800⣿\n\u2800\u2800⣿",
     "stripped-emoji": "## \ufe0f Setup",
+    "nested-fence": "````md\n\u200b```sh\nls\n\u200b```\n   \u200b~~~\n> \u200b```\n````",
+    "fence-first": "\u200b```",
 }
 
 
@@ -311,6 +314,9 @@ HIDING = {
     "two-word-breaks": ("ไ\u200b\u200bย", "ไ" + shown("\u200b\u200b") + "ย"),
     "word-break-in-latin": ("a\u200bb", "a⟨U+200B⟩b"),
     "word-break-at-the-end": ("ไ\u200b", "ไ⟨U+200B⟩"),
+    "two-word-breaks-before-a-fence": ("\u200b\u200b```", shown("\u200b\u200b") + "```"),
+    "word-break-before-a-fence-in-a-line": ("see \u200b```x```", "see ⟨U+200B⟩```x```"),
+    "word-break-before-two-ticks": ("\u200b``x``", "⟨U+200B⟩``x``"),
     "selector-run-on-an-ideograph": ("日\U000e0100\U000e0110", "日" + shown("\U000e0100\U000e0110")),
     "selector-on-a-letter": ("a\U000e0100", "a⟨U+E0100⟩"),
     "presentation-on-a-letter": ("a\ufe0f", "a⟨U+FE0F⟩"),
@@ -335,6 +341,22 @@ def test_what_hides_is_shown(text: str, expected: str) -> None:
     notes: list[Note] = []
     assert reveal(text, "s", notes) == expected
     assert sum(note.count for note in notes if note.kind == "neutralised") == expected.count("⟨")
+
+
+FENCES_BEHIND_A_WORD_BREAK = {
+    "opens-none": ("\u200b```\n<system>\n\u200b```", 1),
+    "closes": ("```\nx\n\u200b```\n<system>", 1),
+    "inside-an-example": ("````\n\u200b```\n<system>\n\u200b```\n````", 0),
+    "control": ("```\n<system>\n```", 0),
+}
+
+
+@pytest.mark.parametrize(("text", "count"), FENCES_BEHIND_A_WORD_BREAK.values(), ids=FENCES_BEHIND_A_WORD_BREAK)
+def test_a_fence_behind_a_word_break_hides_no_speaker(text: str, count: int) -> None:
+    """A fence behind a kept word break may end code but begins none, so no speaker's tag gets through by it."""
+    notes: list[Note] = []
+    neutralise(text, "s", notes)
+    assert sum(note.count for note in notes if note.detail == SPEAKER) == count
 
 
 def test_so_many_selectors_and_no_more() -> None:
@@ -369,7 +391,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
 
 @given(TEXTS)
-@settings(max_examples=600, deadline=None)
+@examples(600)
 def test_disarming_twice_changes_nothing(text: str) -> None:
     """A neutralised text is neutral."""
     neutral = neutralise(text, "s", [])
@@ -379,7 +401,7 @@ def test_disarming_twice_changes_nothing(text: str) -> None:
 
 
 @given(TEXTS, st.integers(0, 60))
-@settings(max_examples=600, deadline=None)
+@examples(600)
 def test_a_part_of_a_neutral_text_is_neutral(text: str, limit: int) -> None:
     """Cutting a neutralised text leaves a neutral one."""
     short = shorten(neutralise(text, "s", []), limit)
@@ -388,12 +410,40 @@ def test_a_part_of_a_neutral_text_is_neutral(text: str, limit: int) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_nothing_is_lost(text: str) -> None:
     """Without the backslashes that were added, a disarmed text is the text itself."""
     assert escape_roles(text, "s", []).replace("\\", "") == text.replace("\\", "")
 
 
+# What opens every quick look, and is no structure itself.
+OPENERS = ("\n< [ ] | = ===d", "\n< [ ] | = ===d é")
+
+
+@given(TEXTS, st.sampled_from(OPENERS))
+@examples(600)
+def test_a_quick_look_misses_nothing(text: str, opener: str) -> None:
+    """A text is disarmed as it is where the signs that make the search worth while are somewhere else in it."""
+    for disarm in (
+        escape_roles,
+        escape_boundary,
+        neutralise,
+        lambda text, source, notes: escape_tags(text, ("Role",), source, notes),
+    ):
+        alone: list[Note] = []
+        beside: list[Note] = []
+        assert disarm(text + opener, "s", beside) == disarm(text, "s", alone) + opener
+        assert beside == alone
+
+
+@pytest.mark.parametrize("token", CONTROL, ids=ascii)
+def test_no_token_passes_a_quick_look(token: str) -> None:
+    """A token that is all of a text is disarmed as it is beside the signs of every other token."""
+    for text in (token, token.upper(), token.lower(), token.translate(str.maketrans("<>[]|", "＜＞［］｜"))):
+        assert escape_roles(text + OPENERS[0]) == escape_roles(text) + OPENERS[0]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["<", "[", "]", "<|", "<system>\n", "</", "< ", "```\n<user>\n", "\u2800", "⣿\u2800", "＜", "\u200b", "=", "= ",
@@ -415,4 +465,4 @@ def test_time_is_linear(unit: str) -> None:
         return best
 
     taken(100)
-    assert taken(80_000) < 16 * taken(10_000) + 0.02
+    assert taken(40_000) < 16 * taken(5_000) + 0.02

@@ -7,12 +7,29 @@ from itertools import pairwise
 from time import process_time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deepprompt.manifest import bundled_table
 from deepprompt.prompt import Note, sha256_hex
-from deepprompt.text.secrets import TABLE, find_secrets, redact
+from deepprompt.text.plain import Plain
+from deepprompt.text.secrets import ROW, SIGNS, TABLE, find_secrets, redact
+from tests.support.examples import examples
 from tests.support.keys import FORMATS as KEYS
 from tests.support.keys import HEX, drawn
+from tests.support.rows import shortest_row
+
+ROWS = [line.split("\t") for line in bundled_table(TABLE).splitlines() if not line.startswith("#")]
+
+# Each kind, its words (one of them ends in a blank), and its pattern.
+KINDS = [
+    (
+        kind,
+        [words] if words.endswith(" ") else words.split(" "),
+        re.compile(key if place == "any" else f"(?<![A-Za-z0-9]){key}"),
+    )
+    for kind, place, words, key, _ in ROWS
+]
 
 PLACES = {
     "alone": "{}",
@@ -99,14 +116,13 @@ def test_names_without_keys_stay(text: str) -> None:
 
 def test_table_is_whole() -> None:
     """Every row has a kind, a place, words, a pattern that compiles, and a source."""
-    rows = [line.split("\t") for line in bundled_table(TABLE).splitlines() if not line.startswith("#")]
-    for kind, place, words, pattern, source in rows:
+    for kind, place, words, pattern, source in ROWS:
         assert kind
         assert source
         assert place in {"any", "start"}
         assert words
         re.compile(pattern)
-    kinds = {row[0] for row in rows}
+    kinds = {row[0] for row in ROWS}
     assert {name.split(",")[0] for name in KEYS} <= kinds
 
 
@@ -118,6 +134,61 @@ def test_keys_do_not_overlap() -> None:
     assert all(first[2] <= second[1] for first, second in pairwise(found))
 
 
+def searched(text: str) -> list[tuple[str, int, int, str]]:
+    """Return the keys of a text as `find_secrets` does, by searching all of it for the words of every kind."""
+    plain = Plain(text)
+    patterns = [(kind, pattern) for kind, words, pattern in KINDS if any(word in plain.text for word in words)]
+    found = [(m.start(), -m.end(), kind, m[0]) for kind, pattern in patterns for m in pattern.finditer(plain.text)]
+    keys: list[tuple[str, int, int, str]] = []
+    end = 0
+    for start, negative, kind, value in sorted(found):
+        if start >= end:
+            end = -negative
+            keys.append((kind, plain.place(start), plain.place(end - 1) + 1, value))
+    return keys
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[2][:12]}")
+def test_a_quick_look_misses_no_key(row: list[str]) -> None:
+    """Every key has a row of so many characters, or its kind has a sign: else it would not be looked for."""
+    assert shortest_row(row[3]) >= ROW or any(sign in row[2] for sign in SIGNS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[2][:12]}")
+def test_searching_for_words_first_finds_the_same(row: list[str]) -> None:
+    """Whatever fits a pattern is found as it would be without rows and signs, also beside other text."""
+    around = st.sampled_from(["", " ", "/", "a", "_", "-", "\u200b", "=", "日", "'", "."])
+
+    @examples(12)
+    @given(st.from_regex(row[3]), around, around)
+    def check(text: str, before: str, after: str) -> None:
+        assert find_secrets(before + text + after) == searched(before + text + after)
+
+    check()
+
+
+PIECES = [
+    *{word for row in ROWS for word in row[2].split(" ")},
+    *"ab1 _-/:@.=~\n\x00\u200bａ",
+    *("a" * ROW, "A1" * ROW, "0" * 40, "a" * (ROW - 1), "://", "@h", "\ud800", "PRIVATE KEY-----"),
+]
+
+
+@examples(400)
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_texts_of_words_are_searched_as_all_others(text: str) -> None:
+    """In a text made of the words of the table the same is found as without rows and signs."""
+    assert find_secrets(text) == searched(text)
+
+
+def test_a_surrogate_in_a_key_is_no_fault() -> None:
+    """A key with a lone surrogate is redacted like any other, with the digest of its replacement."""
+    notes: list[Note] = []
+    assert redact("x://a:b\ud800c@h", "s", notes) == "x://[redacted: password in an address]@h"
+    assert notes[0].detail.endswith(sha256_hex("a:b\ufffdc")[:12])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["sk-", "sk-a", "eyJ", "eyJa.", "://", "://a:", "AKIA", "-----BEGIN PRIVATE KEY-----", "1//0", "==", "A", "a1",

@@ -18,7 +18,7 @@ from functools import partial
 
 from deepprompt.errors import SourceError
 from deepprompt.sources.checkout import copy_project, use_crlf
-from deepprompt.sources.function import Function, Surroundings
+from deepprompt.sources.function import Function, Scene
 from deepprompt.sources.git.run import find_program, work_trees
 
 TYPE_CHECKING = False
@@ -60,7 +60,7 @@ class Move:
     """A key of `MOVES`."""
     said: str
     """What exactly changes, and to what."""
-    surroundings: Surroundings
+    surroundings: Scene
     function: Function
     then: Callable[[], None] | None = None
     """The step between two calls in these surroundings, if these two calls are compared."""
@@ -73,7 +73,7 @@ class Move:
         return self.kind in _OF_SESSION or (self.kind == "clock" and self.said != _MINUTE_LATER)
 
 
-def starting_point(folder: str) -> Surroundings:
+def starting_point(folder: str) -> Scene:
     """Return the surroundings that moves start from: the real ones at noon, so that a minute never changes the day.
 
     A day later is never another month or a weekend either, so the result does not depend on the date of the run.
@@ -83,10 +83,10 @@ def starting_point(folder: str) -> Surroundings:
         day -= timedelta(1)
     noon = time.mktime((day.year, day.month, day.day, 12, 0, 0, 0, 0, -1))
     folder = os.path.abspath(folder)
-    return Surroundings(folder, noon, environment={"PWD": folder})
+    return Scene(folder, noon, environment={"PWD": folder})
 
 
-def plan_moves(function: Function, start: Surroundings, private: str, skip: frozenset[MoveKind]) -> Iterator[Move]:
+def plan_moves(function: Function, start: Scene, private: str, skip: frozenset[MoveKind]) -> Iterator[Move]:
     """Yield every move except the skipped ones. Files that they need go into a private folder."""
     for kind, said, changed in _plain_moves(start, private):
         if kind not in skip:
@@ -101,10 +101,10 @@ def plan_moves(function: Function, start: Surroundings, private: str, skip: froz
         yield Move(kind, said, there, _moved(function, start.folder, copy), then, problem)
 
 
-def _plain_moves(start: Surroundings, private: str) -> Iterator[tuple[MoveKind, str, Surroundings]]:
+def _plain_moves(start: Scene, private: str) -> Iterator[tuple[MoveKind, str, Scene]]:
     """Yield the moves that need no copy of the project."""
 
-    def environment(**changes: str | None) -> Surroundings:
+    def environment(**changes: str | None) -> Scene:
         return replace(start, environment={**start.environment, **changes})
 
     yield "again", "nothing, in another process", start

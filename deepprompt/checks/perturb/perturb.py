@@ -22,7 +22,7 @@ from deepprompt.checks.static import split_static
 from deepprompt.errors import CallError, MessageError, SourceError
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY, Pace
 from deepprompt.providers.segments import Segment
-from deepprompt.sources.function import Function, Surroundings, call_function, find_function
+from deepprompt.sources.function import Function, Scene, call_function, find_function
 from deepprompt.text.display import display
 from deepprompt.text.secrets import redact
 
@@ -165,7 +165,7 @@ class _Caller:
         self.boundary, self.timeout = boundary, timeout
         self.given_up = threading.Event()
 
-    def call(self, function: Function, surroundings: Surroundings) -> _Sides:
+    def call(self, function: Function, surroundings: Scene) -> _Sides:
         """Return the prompt that a function makes in the given surroundings."""
         value = call_function(function, surroundings, self.timeout, give_up=self.given_up.is_set)
         try:

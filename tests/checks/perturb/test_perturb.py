@@ -19,7 +19,7 @@ from deepprompt.checks.perturb import perturb as perturb_module
 from deepprompt.checks.perturb.moves import MOVES, starting_point
 from deepprompt.checks.perturb.perturb import Stability, perturb
 from deepprompt.errors import CallError, SourceError
-from deepprompt.sources.function import Function, Surroundings, _value, call_function
+from deepprompt.sources.function import Function, Scene, _value, call_function
 from deepprompt.words import MoveKind
 from tests.support import stable, unstable
 from tests.support.layout import lay_out
@@ -156,9 +156,7 @@ class Shared:
         self._locks: dict[tuple[str, str, int], threading.Lock] = {}
         self._lock = threading.Lock()
 
-    def call(
-        self, function: Function, surroundings: Surroundings, timeout: float, *, give_up: Callable[[], bool]
-    ) -> object:
+    def call(self, function: Function, surroundings: Scene, timeout: float, *, give_up: Callable[[], bool]) -> object:
         """Do what `call_function` does; what is called twice in the same surroundings is two processes here too."""
         where = re.sub(r"deepprompt-\w+", "", repr(surroundings))
         with self._lock:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
@@ -11,10 +13,14 @@ import time
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NoReturn
 
+import deepprompt
+from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.cli import main
 from tests.support.hostile.doors import SECRET
 from tests.support.layout import lay_out
@@ -32,6 +38,8 @@ BODY = {
     "system": [{"type": "text", "text": "You are a careful agent."}],
     "messages": [{"role": "user", "content": "Hello."}],
 }
+# Of the moves of perturb, only the one that asks git: all of them take seconds.
+ONLY_LINE_ENDS = tuple(word for move in MOVES if move not in ("again", "line ends") for word in ("--skip", move))
 DEADLINE = 15.0
 """The seconds that any command may take in any of these folders, on a busy machine."""
 
@@ -64,8 +72,17 @@ class Project:
         return done
 
 
+@cache
+def _import_all() -> None:
+    """Import the package here once, so that no forked process has to."""
+    for module in pkgutil.walk_packages(deepprompt.__path__, "deepprompt."):
+        if not module.name.startswith(("deepprompt.testing", "deepprompt.__main__")):
+            import_module(module.name)
+
+
 def forked(arguments: list[str], cwd: Path, env: dict[str, str], stdin: bytes) -> subprocess.CompletedProcess[bytes]:
     """Run a command in a process of its own. Forked, as starting Python hundreds of times would take minutes."""
+    _import_all()
     with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
         given.write(stdin)
         given.seek(0)
@@ -88,6 +105,7 @@ def forked(arguments: list[str], cwd: Path, env: dict[str, str], stdin: bytes) -
 def _become(streams: list[int], arguments: list[str], cwd: Path, env: dict[str, str]) -> NoReturn:
     """Run a command in a child that was just forked, as the script `deepprompt` does."""
     code: object = 70
+    gc.disable()  # it would copy every page of the parent's memory
     try:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)

@@ -13,7 +13,6 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 from deepprompt import (
@@ -36,12 +35,11 @@ from deepprompt import (
     load_skills,
 )
 from deepprompt.errors import PromptAssemblyError
-from deepprompt.manifest import bundled_table
 from deepprompt.prompt import sha256_hex
 from deepprompt.sources.instructions import TOTAL_LIMIT, WHITELIST
 from deepprompt.systems.tagged import TAGS
 from deepprompt.text.characters import HIDDEN, TAG_FLAGS
-from deepprompt.text.disarm import TABLE, escape_boundary, escape_roles, escape_tags
+from deepprompt.text.disarm import escape_boundary, escape_roles, escape_tags
 from deepprompt.text.hidden import reveal
 from deepprompt.text.hygiene import TRUNCATION_MARKER, decode, neutralise, one_line, scrub, shorten
 from deepprompt.text.secrets import redact
@@ -61,6 +59,25 @@ _MAY_STAY = {
     *map(chr, range(0x2060, 0x2065)),
     *map(chr, range(0xE0100, 0xE01F0)),
 }
+
+# Control tokens of public vocabularies, written down here a second time: a row that the product's table lacks is seen.
+# In any case of their letters:
+ANY_CASE = (
+    "[inst]", "[/inst]", "<<sys>>", "<</sys>>", "[available_tools]", "[/available_tools]", "[tool_calls]",
+    "[tool_results]", "[/tool_results]", "[system_prompt]", "[/system_prompt]", "<tool_call>", "</tool_call>",
+    "<tool_response>", "</tool_response>", "<think>", "</think>", "]~b]", "]~!b[", "<seed:bos>", "<seed:eos>",
+    "<start_of_turn>", "<end_of_turn>", "<im_start>", "<im_end>", "<|turn>", "<turn|>", "<extra_id_0>",
+    "<fim_prefix>", "<fim_suffix>", "<fim_middle>", "<minimax:tool_call>", "<unused0>", "<reserved_106>",
+    "<end_of_utterance>", "<bos_token>", "<eos_token>", "<special_12>", "<_user>", "<_bot>", "<_system>",
+    "<dots_function_call>", "<jupyter_code>", "<[begin_of_sentence]>", "<[end_of_sentence]>", "<[fim-prefix]>",
+    "[unused_token_145]", "<fake_token_around_image>",
+)  # fmt: skip
+# As they are spelled:
+EXACT = (
+    "<s>", "</s>", "<bos>", "<eos>", "<unk>", "<pad>", "[gMASK]", "[sMASK]", "<sop>", "<eop>", "[e~[", "|DSML|",
+    "[THINK]", "[/THINK]", "[IMG]", "[IMG_END]", "[PREFIX]", "[SUFFIX]", "[CALL_ID]", "[BOS]", "[EOS]", "[|system|]",
+    "[|user|]", "[|assistant|]", "[|endofturn|]", "<role>HUMAN</role>",
+)  # fmt: skip
 
 # On a disk in memory where there is one: a fuzzer writes some files for every input.
 SCRATCH = "/dev/shm" if os.path.isdir("/dev/shm") else None
@@ -114,29 +131,19 @@ def folded(text: str) -> str:
     return text.translate({ord(letter): form for letter, form in plain.items() if len(form) == 1})
 
 
-@cache
-def _tokens() -> tuple[list[str], list[str]]:
-    """Return the control tokens of the table in lower case, and those that count as they are spelled."""
-    rows = [line.split("\t") for line in bundled_table(TABLE).splitlines() if not line.startswith("#")]
-    usage = ("[ARGS]", "<EOT>")  # honest in the usage of a command, and behind another bracket
-    return (
-        [plainest(row[1]).lower() for row in rows if row[2] == "any" and "#" not in row[1]],
-        [plainest(row[1]) for row in rows if row[2] == "exact" and row[1] not in usage],
-    )
-
-
 def plainest(text: str) -> str:
     """Return a text without what cannot be seen, each character as NFKC has it."""
     text = _HIDDEN.sub("", text).replace("\u2581", "_").replace("\u2502", "|").replace("\u01c0", "|")
-    return "".join(unicodedata.normalize("NFKC", letter) for letter in text)
+    if text.isascii():
+        return text
+    return text.translate({ord(letter): unicodedata.normalize("NFKC", letter) for letter in set(text)})
 
 
 def openers(text: str) -> list[str]:
     """Return what a model could take for a control token, for our reminder, or for a line of another speaker."""
     plain = plainest(text)
     lower = plain.lower()
-    any_case, exact = _tokens()
-    found = [token for token in any_case if token in lower] + [token for token in exact if token in plain]
+    found = [token for token in ANY_CASE if token in lower] + [token for token in EXACT if token in plain]
     if "```" not in plain and "~~~" not in plain:
         found += [line for line in plain.split("\n") if _SPEAKER.fullmatch(line)]
     return found + _OPENER.findall(plain)
