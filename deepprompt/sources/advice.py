@@ -7,7 +7,7 @@ from collections.abc import Callable
 from deepprompt.errors import FileRefusedError
 from deepprompt.prompt import Note
 from deepprompt.sources.files import read_below
-from deepprompt.text.hygiene import TRUNCATION_MARKER, decode, neutralise, shorten
+from deepprompt.text.hygiene import TRUNCATION_MARKER, decode, neutralise, shorten, why_no_text
 
 
 def load_advice(
@@ -30,6 +30,9 @@ def load_advice(
     except FileRefusedError as error:
         if error.kind != "missing":
             notes.append(Note(error.note_kind, shown, str(error)))
+        return None
+    if reason := why_no_text(contents.data):
+        notes.append(Note("refused", shown, reason))
         return None
     text = neutralise(decode(contents.data, shown, notes, complete=not contents.more), shown, notes)
     if not text:

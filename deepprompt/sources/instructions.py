@@ -21,6 +21,8 @@ from deepprompt.sources.files import clean_path, path_text, refuse_claude, searc
 WHITELIST = ("DEEPSEEK.md", "AGENTS.md", ".deepseek/instructions.md")
 FILE_LIMIT = 4_000
 TOTAL_LIMIT = 12_000
+DEFAULT_PROFILE = "deepseek"
+"""The profile whose files are loaded here; the others are in `sources.plan`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,34 @@ class InstructionFiles(list[InstructionFile]):
 
 
 def load_instruction_files(
-    cwd: str | os.PathLike[str], home: str | os.PathLike[str] | None = "", *, portable: bool = False
+    cwd: str | os.PathLike[str],
+    home: str | os.PathLike[str] | None = "",
+    *,
+    portable: bool = False,
+    profile: str | os.PathLike[str] = DEFAULT_PROFILE,
+    root: str | os.PathLike[str] | None = None,
+    file_limit: int | None = None,
+    total_limit: int | None = None,
 ) -> InstructionFiles:
     """Load the whitelisted files of `cwd`, then those of `home` whose base name is not loaded yet.
 
     A file is shown with the path that it was looked up by; with `portable` by its path in the project, or after `~/` in
-    the home folder, so that every machine with the same files has the same prefix.
+    the home folder, so that every machine with the same files has the same prefix. Another `profile` loads the files
+    that `plan_instructions` lists for it, no higher than `root`. The limits, in bytes, replace those of the profile.
     """
+    for limit, what in ((file_limit, "file_limit"), (total_limit, "total_limit")):
+        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+            raise SourceError(f"load_instruction_files: {what} takes a number of bytes above 0, not {limit!r:.40}")
+    if profile != DEFAULT_PROFILE:
+        from deepprompt.sources.plan.plan import load_planned
+
+        return load_planned(cwd, home, profile, root, portable, file_limit, total_limit)
+    return _load_default(cwd, home, portable, file_limit or FILE_LIMIT, total_limit or TOTAL_LIMIT)
+
+
+def _load_default(
+    cwd: str | os.PathLike[str], home: str | os.PathLike[str] | None, portable: bool, file_limit: int, total_limit: int
+) -> InstructionFiles:
     cwd = path_text(cwd, "load_instruction_files: cwd")
     home = path_text(home or "", "load_instruction_files: home")
     if not cwd:
@@ -54,7 +77,7 @@ def load_instruction_files(
     files: list[InstructionFile] = []
     notes: list[Note] = []
     loaded: set[str] = set()
-    room = TOTAL_LIMIT
+    room = total_limit
     if not os.path.isdir(cwd):
         is_file = os.path.exists(cwd)
         detail = "it is a file; pass the folder that it lies in" if is_file else "there is no such folder"
@@ -67,15 +90,15 @@ def load_instruction_files(
             base = os.path.basename(name)
             if base in loaded or room <= 0:
                 if os.path.lexists(path):
-                    full = f"the files before it fill the limit of {TOTAL_LIMIT} bytes"
+                    full = f"the files before it fill the limit of {total_limit} bytes"
                     notes.append(Note("skipped", shown, f"{base} is loaded already" if base in loaded else full))
                 continue
             content = load_advice(
                 root,
                 name,
                 shown,
-                file_limit=FILE_LIMIT,
-                limit=min(FILE_LIMIT, room),
+                file_limit=file_limit,
+                limit=min(file_limit, room),
                 may_pass=refuse_claude,
                 notes=notes,
             )

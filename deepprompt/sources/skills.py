@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from deepprompt.errors import FileRefusedError, SkillError, SourceError
@@ -23,6 +22,7 @@ from deepprompt.sources.files import (
     search_roots,
     shown_path,
 )
+from deepprompt.sources.instructions import DEFAULT_PROFILE
 from deepprompt.text.hygiene import decode, from_system, neutralise, one_line, scrub, trim
 from deepprompt.text.secrets import redact
 
@@ -31,8 +31,6 @@ SKILL_FILE = "SKILL.md"
 MOST_LEVELS = 8
 MOST_FOLDERS = 20_000
 FILE_LIMIT = 1 << 20
-YAML_LIMIT = 1 << 14
-MOST_BRACKETS = 128
 MOST_TOOLS = 64
 NAME_LIMIT = 256
 DESCRIPTION_LIMIT = 80
@@ -42,8 +40,6 @@ INDEX_LIMIT = 1 << 18
 _RUN_MODE_KEYS = ("runas", "run_mode", "run-mode")
 _TOOLS_KEYS = ("allowed-tools", "allowed_tools", "allowedtools")
 # Compiled for the first skill, because most projects have none.
-_HEADING = r"#[\t\f ]+(.*)"
-_FENCE = r" {0,3}(`{3,}(?=[^`]*$)|~{3,})"
 _LONE_PIPE = r"(?<!\S)\|(?!\S)"
 
 
@@ -58,6 +54,10 @@ class Skill:
     tools: tuple[str, ...]
     root: str
     path: str
+    license: str = ""
+    """This and the following fields are filled in by a profile other than the default."""
+    compatibility: str = ""
+    metadata: tuple[tuple[str, str], ...] = ()
 
     def index_line(self) -> str:
         """Return the skill's line of the index."""
@@ -74,12 +74,31 @@ class SkillChange:
 
 
 class SkillStore:
-    """The skills that were found, sorted by name, with notes on skipped files."""
+    """The skills that were found, sorted by name, with notes on skipped files.
 
-    def __init__(self, skills: Iterable[Skill] = (), notes: Iterable[Note] = ()) -> None:
+    With a `budget`, in bytes, descriptions are shortened evenly until the index fits. `may_pass` refuses paths, as
+    `read_below` takes it.
+    """
+
+    def __init__(
+        self,
+        skills: Iterable[Skill] = (),
+        notes: Iterable[Note] = (),
+        *,
+        budget: int = 0,
+        may_pass: Callable[[str], str | None] | None = None,
+    ) -> None:
         self.skills = tuple(sorted(skills, key=lambda skill: (skill.name, skill.path)))
         self.notes = tuple(notes)
+        self._budget = budget
+        self._may_pass = may_pass or _refuse_claude_but_skills
         self._by_name = {skill.name: skill for skill in self.skills}
+
+    def __eq__(self, other: object) -> bool:
+        return self.skills == other.skills if isinstance(other, SkillStore) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.skills)
 
     def index_text(self) -> NotedText:
         """Return the skill directory for the static prefix, one line a skill, with the notes of this store.
@@ -87,14 +106,19 @@ class SkillStore:
         Lines that would take the index beyond `INDEX_LIMIT` bytes are left out, and a note says how many.
         """
         lines, room = [], INDEX_LIMIT
-        for skill in self.skills:
+        listed, notes = self.skills, self.notes
+        if self._budget:
+            from deepprompt.sources.plan.skill_budget import shortened
+
+            listed, shortening = shortened(listed, self._budget)
+            notes += shortening
+        for skill in listed:
             line = skill.index_line()
             size = len(line) if line.isascii() else len(line.encode())
             if size <= room:
                 lines.append(line)
                 room -= size
-        notes = self.notes
-        if left := len(self.skills) - len(lines):
+        if left := len(listed) - len(lines):
             skills = f"{left} skills are" if left > 1 else "1 skill is"
             notes += (Note("cut", "skills", f"{skills} not listed: the index may have {INDEX_LIMIT} bytes"),)
         return NotedText("".join(lines), notes)
@@ -112,13 +136,23 @@ class SkillStore:
         skill = self._by_name.get(name)
         if skill is None:
             raise SkillError(f"no skill named {name!r}; there are: {', '.join(self.names()) or 'none'}")
+        from deepprompt.sources.front_matter import split
+
+        _, body = split(self._text(skill))
+        return neutralise(trim(body))
+
+    def faults(self, skill: Skill) -> tuple[str, ...]:
+        """Read a skill's file and return what is wrong with it by the Agent Skills specification."""
+        from deepprompt.sources.plan.skill_spec import text_faults
+
+        return text_faults(self._text(skill), os.path.basename(os.path.dirname(skill.path)))
+
+    def _text(self, skill: Skill) -> str:
         try:
-            data = read_below(skill.root, skill.path, FILE_LIMIT, _refuse_claude_but_skills, whole=True).data
+            return decode(read_below(skill.root, skill.path, FILE_LIMIT, self._may_pass, whole=True).data)
         except FileRefusedError as error:
             path = shown_path(skill.path)
-            raise SkillError(f"the body of skill {name!r} is gone: {path}: {error}") from None
-        _, body = _split(decode(data))
-        return neutralise(trim(body))
+            raise SkillError(f"the body of skill {skill.name!r} is gone: {path}: {error}") from None
 
     def diff(self, old: SkillStore | None) -> list[SkillChange]:
         """Return what changed since `old`: this store's skills by name, then the removed ones."""
@@ -140,8 +174,22 @@ class SkillStore:
         return changes
 
 
-def load_skills(cwd: str | os.PathLike[str], home: str | os.PathLike[str] | None = "") -> SkillStore:
-    """Find the skills of `cwd`, then those of `home` whose name is not taken yet."""
+def load_skills(
+    cwd: str | os.PathLike[str],
+    home: str | os.PathLike[str] | None = "",
+    *,
+    profile: str | os.PathLike[str] = DEFAULT_PROFILE,
+    root: str | os.PathLike[str] | None = None,
+) -> SkillStore:
+    """Find the skills of `cwd`, then those of `home` whose name is not taken yet.
+
+    Another `profile` than the default searches the folders of its agent, from the project's root to `cwd`; none of
+    them lies above `root`.
+    """
+    if profile != DEFAULT_PROFILE:
+        from deepprompt.sources.plan.skills import load_profile_skills
+
+        return load_profile_skills(cwd, home, profile, root)
     cwd, home = path_text(cwd, "load_skills: cwd"), path_text(home or "", "load_skills: home")
     if not cwd:
         raise SourceError("load_skills: empty cwd; pass the project's folder")
@@ -198,6 +246,8 @@ def _refuse_claude_but_skills(path: str) -> str | None:
 
 
 def _load(root: str, path: str, notes: list[Note]) -> Skill | None:
+    from deepprompt.sources.front_matter import first_heading, split_fields
+
     shown = shown_path(path)
     try:
         data = read_below(root, path, FILE_LIMIT, _refuse_claude_but_skills, whole=True).data
@@ -205,9 +255,9 @@ def _load(root: str, path: str, notes: list[Note]) -> Skill | None:
         notes.append(Note(error.note_kind, shown, str(error)))
         return None
     text = decode(data, shown, notes)
-    front, body = _split(text)
+    front, body = split_fields(text)
     folder = os.path.basename(os.path.dirname(path))
-    name = front.get("name", "") if front is not None else _first_heading(text)
+    name = front.get("name", "") if front is not None else first_heading(text)
     front = front or {}
     description = trim(front.get("description", "")).partition("\n")[0]
     tools = [tool for tool in _first_of(front, _TOOLS_KEYS).split(",") if trim(tool)]
@@ -215,18 +265,18 @@ def _load(root: str, path: str, notes: list[Note]) -> Skill | None:
         notes.append(Note("cut", shown, f"more than {MOST_TOOLS} tools"))
         del tools[MOST_TOOLS:]
     return Skill(
-        name=_field(name, shown, notes)
-        or _field(redact(from_system(folder, shown, notes), shown, notes), shown, notes),
-        description=_field(description, shown, notes, DESCRIPTION_LIMIT),
-        run_mode=_field(_first_of(front, _RUN_MODE_KEYS), shown, notes) or "direct",
+        name=column(name, shown, notes)
+        or column(redact(from_system(folder, shown, notes), shown, notes), shown, notes),
+        description=column(description, shown, notes, DESCRIPTION_LIMIT),
+        run_mode=column(_first_of(front, _RUN_MODE_KEYS), shown, notes) or "direct",
         body_hash=sha256_hex(trim(body)),
-        tools=tuple(sorted(_field(tool, shown, notes) for tool in tools)),
+        tools=tuple(sorted(column(tool, shown, notes) for tool in tools)),
         root=root,
         path=path,
     )
 
 
-def _field(value: str, path: str, notes: list[Note], limit: int = NAME_LIMIT) -> str:
+def column(value: str, path: str, notes: list[Note], limit: int = NAME_LIMIT) -> str:
     """Return a value as one column: on one line, hidden characters shown, truncated, no ` | ` in it."""
     value = one_line(trim(neutralise(scrub(value, path, notes), path, notes)), path, notes)
     if len(value) > limit and limit != DESCRIPTION_LIMIT:  # hardly a description is shorter than its limit
@@ -240,64 +290,3 @@ def _field(value: str, path: str, notes: list[Note], limit: int = NAME_LIMIT) ->
 
 def _first_of(front: dict[str, str], keys: tuple[str, ...]) -> str:
     return next((front[key] for key in keys if front.get(key)), "")
-
-
-def _split(text: str) -> tuple[dict[str, str] | None, str]:
-    """Return the front matter of a skill file, None if it has none, and its body."""
-    if not text.startswith("---\n"):
-        return None, text
-    rest = text[4:]
-    end = rest.find("\n---\n")
-    if end >= 0:
-        return _front_matter(rest[:end]), rest[end + 5 :]
-    if rest.endswith("\n---"):
-        return _front_matter(rest[:-4]), ""
-    return None, text
-
-
-def _front_matter(text: str) -> dict[str, str]:
-    """Return keys in lower case with their values as strings; lists are joined by commas."""
-    parsed = None
-    if len(text) <= YAML_LIMIT and text.count("[") + text.count("{") <= MOST_BRACKETS:
-        # The parser takes seconds for more brackets, and for longer texts.
-        import yaml
-
-        with suppress(yaml.YAMLError, RecursionError, ValueError, OverflowError):
-            parsed = yaml.load(text, Loader=yaml.BaseLoader)  # it makes strings, lists and dicts, nothing else
-    if not isinstance(parsed, dict):
-        return _plain_front_matter(text)
-    front = {}
-    for key, value in parsed.items():
-        if isinstance(value, list):
-            value = ",".join(item for item in value if isinstance(item, str))
-        if isinstance(key, str) and isinstance(value, str):
-            front[trim(key).lower()] = value
-    return front
-
-
-def _plain_front_matter(text: str) -> dict[str, str]:
-    """Read front matter that is not YAML as `key: value` lines, without matching quotes around a value."""
-    front = {}
-    for line in text.split("\n"):
-        key, colon, value = line.partition(":")
-        value = trim(value)
-        if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
-            value = value[1:-1]
-        if colon:
-            front[trim(key).lower()] = value
-    return front
-
-
-def _first_heading(text: str) -> str:
-    """Return the text of the first `# Heading` outside a code fence, or ""."""
-    fence = ""
-    for line in text.split("\n"):
-        if mark := re.match(_FENCE, line):
-            run = mark.group(1)
-            if not fence:
-                fence = run
-            elif run.startswith(fence) and not trim(line[mark.end() :]):
-                fence = ""
-        elif not fence and (heading := re.fullmatch(_HEADING, line)) and (title := trim(heading.group(1))):
-            return title
-    return ""

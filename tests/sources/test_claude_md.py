@@ -23,6 +23,7 @@ def top(tmp_path: Path) -> Path:
     return tmp_path / "top"
 
 
+@pytest.mark.seed("004.18")
 def test_order(top: Path) -> None:
     """The folder's three files come first, then each parent's CLAUDE.md, nearest first, up to the top."""
     lay_out(
@@ -53,6 +54,7 @@ def test_other_names_are_not_loaded(top: Path) -> None:
     assert load_claude_md(top) == ""
 
 
+@pytest.mark.seed("004.19")
 def test_never_above_the_repository(top: Path) -> None:
     """A file above the repository's top is not loaded."""
     lay_out(top, {"a/CLAUDE.md": "a"})
@@ -237,6 +239,7 @@ class TestContent:
         assert text.notes == (Note("skipped", str(top / "CLAUDE.md"), "cannot be read: Permission denied"),)
 
 
+@pytest.mark.seed("003.10")
 def test_nothing_else_loads_it(top: Path) -> None:
     """The loader of instruction files refuses it always."""
     lay_out(top, {"CLAUDE.md": "claude"})

@@ -118,6 +118,22 @@ WHOLE = {
 }
 
 
+# Files that are no text, and how many bytes of what is read no text has.
+BINARY = {
+    "zeros": (bytes(600), 600),
+    "every-byte": (bytes(range(256)) * 40, 4_767),
+    "utf-16": (("\ufeff" + "Do it. " * 100).encode("utf-16-le"), 702),
+    "png": (b"\x89PNG\r\n\x1a\n" + bytes(range(128, 192)) * 20, 1_282),
+}
+TEXTS = {
+    "latin-1": ("Prüfe zuerst die Änderung. " * 300).encode("latin-1"),
+    "chinese": ("先检查更改。" * 300).encode(),
+    "escapes": ("\x1b[1mBold\x1b[0m\ttab\x0c\n" * 100).encode(),
+    "few-bytes": b"\xff\x00" * 255,
+    "a-null-byte": b"Be brief. " * 200 + b"\0",
+}
+
+
 @pytest.fixture
 def cwd(tmp_path: Path) -> Path:
     """Make a project with another agent's files, beside a home with a secret."""
@@ -137,6 +153,7 @@ def test_an_empty_cwd_is_an_error() -> None:
         load_instruction_files("", "/home/me")
 
 
+@pytest.mark.seed("003.6")
 def test_the_limits_and_the_whitelist_are_part_of_the_format() -> None:
     """Three names in a fixed order, 4,000 bytes a file and 12,000 in all."""
     assert WHITELIST == ("DEEPSEEK.md", "AGENTS.md", ".deepseek/instructions.md")
@@ -156,6 +173,7 @@ def test_a_missing_project_is_noted(tmp_path: Path, name: str, detail: str) -> N
     assert loaded.notes[0] == Note("skipped", str(tmp_path / name), detail)
 
 
+@pytest.mark.seed("003.11")
 def test_missing_files_are_nothing_to_note(tmp_path: Path) -> None:
     """A project without instruction files gives an empty list without notes."""
     loaded = load_instruction_files(tmp_path, tmp_path / "gone")
@@ -163,6 +181,7 @@ def test_missing_files_are_nothing_to_note(tmp_path: Path) -> None:
     assert loaded.notes == ()
 
 
+@pytest.mark.seed("003.6")
 @pytest.mark.parametrize("name", OTHER_NAMES.values(), ids=OTHER_NAMES)
 def test_only_the_whitelist_is_loaded(tmp_path: Path, name: str) -> None:
     """A name that is not on the list is not even looked at."""
@@ -199,6 +218,7 @@ def test_what_was_changed_in_a_text_is_noted_by_its_path(cwd: Path) -> None:
     )
 
 
+@pytest.mark.seed("003.10")
 @pytest.mark.parametrize("walks", [True, False], ids=["walking", "portable"])
 @pytest.mark.parametrize(("make", "kind", "detail"), UNUSABLE.values(), ids=UNUSABLE)
 def test_what_cannot_be_used_is_noted_and_does_not_hide_the_home_copy(
@@ -231,6 +251,7 @@ def test_a_linked_folder_out_of_the_project_is_refused(cwd: Path) -> None:
     assert loaded.notes == (Note("refused", str(cwd / ".deepseek/instructions.md"), OUT),)
 
 
+@pytest.mark.seed("003.11")
 def test_a_file_that_cannot_be_read_is_skipped_with_the_reason(cwd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the system refuses is a note, and the other files are loaded."""
     (cwd / "DEEPSEEK.md").write_text("x")
@@ -263,6 +284,7 @@ def test_a_hard_link_is_loaded_with_a_warning(cwd: Path) -> None:
     assert any("hard link" in note.detail for note in loaded.notes)
 
 
+@pytest.mark.seed("003.7")
 def test_a_base_name_is_loaded_once(cwd: Path) -> None:
     """The project's file wins over home's of the same name, and a note names the one left out."""
     home = cwd.parent / "home"
@@ -290,6 +312,7 @@ def test_a_file_within_the_limit_is_whole(cwd: Path, data: bytes) -> None:
     assert loaded.notes == ()
 
 
+@pytest.mark.seed("003.8")
 @pytest.mark.parametrize(("data", "text"), CUT.values(), ids=CUT)
 def test_a_file_over_the_limit_is_cut_and_marked_once(cwd: Path, data: bytes, text: str) -> None:
     """What does not fit is left out at a whole character, with one marker and a note."""
@@ -301,15 +324,40 @@ def test_a_file_over_the_limit_is_cut_and_marked_once(cwd: Path, data: bytes, te
 
 
 def test_a_huge_file_is_cut_like_any_other(cwd: Path) -> None:
-    """Of 50 GiB the first bytes are loaded."""
+    """Of 50 GiB the first bytes are loaded if they are text, and refused otherwise."""
     try:
         sparse(cwd / "AGENTS.md")
     except OSError as error:
         pytest.skip(f"this file system has no sparse files: {error}")
-    (file,) = load_instruction_files(cwd)
-    assert file.content == "⟨U+0000⟩" * 333 + "⟨U" + TRUNCATION_MARKER
+    assert load_instruction_files(cwd) == []
+    with (cwd / "AGENTS.md").open("r+b") as file:
+        file.write(b"a" * 8_000)
+    assert [found.content for found in load_instruction_files(cwd)] == ["a" * 4_000 + TRUNCATION_MARKER]
 
 
+@pytest.mark.seed("003.12")
+@pytest.mark.parametrize("name", BINARY)
+def test_003_a_binary_file_is_refused(cwd: Path, name: str) -> None:
+    """A file that is no text is refused with a note, instead of filling the prompt with replacement characters."""
+    data, wrong = BINARY[name]
+    path, home = cwd / "AGENTS.md", cwd.parent / "home"
+    path.write_bytes(data)
+    (home / "AGENTS.md").write_text("home")
+    loaded = load_instruction_files(cwd, home)
+    assert loaded == [InstructionFile(str(home / "AGENTS.md"), "home")]
+    what = f"{wrong} of {min(len(data), 8_000)} bytes are control characters or not UTF-8"
+    detail = f"not a text file: {what}; save it as UTF-8 if it is text"
+    assert loaded.notes == (Note("refused", str(path), detail),)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_003_other_encodings_are_still_texts(cwd: Path, name: str) -> None:
+    """A text with some bytes that are not UTF-8, with escapes, or in any script, is loaded as before."""
+    (cwd / "AGENTS.md").write_bytes(TEXTS[name])
+    assert len(load_instruction_files(cwd)) == 1
+
+
+@pytest.mark.seed("003.9")
 def test_the_last_file_is_cut_at_what_the_others_leave(cwd: Path) -> None:
     """Markers count: when less is left than a file needs, it is cut there and marked."""
     for name, size in zip(WHITELIST, (5000, 5000, 5000), strict=True):
@@ -324,6 +372,7 @@ def test_the_last_file_is_cut_at_what_the_others_leave(cwd: Path) -> None:
     ]
 
 
+@pytest.mark.seed("003.9")
 @pytest.mark.parametrize("there", [True, False])
 def test_no_room_is_a_reason_of_its_own(cwd: Path, monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
     """A file for which the others left nothing is named in a note with the limit."""

@@ -33,6 +33,7 @@ SHELLS = {
 }
 
 
+@pytest.mark.seed("003.13")
 def test_what_holds_for_a_session_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Folder, date, system and shell are filled in, and git's fields are left for each turn."""
     monkeypatch.setenv("SHELL", "/bin/zsh")
@@ -45,6 +46,7 @@ def test_what_holds_for_a_session_is_found_out(tmp_path: Path, monkeypatch: pyte
     assert (found.git_status, found.git_diff, found.active_branch) == ("", "", "")
 
 
+@pytest.mark.seed("003.13")
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="needs time zones by environment")
 @pytest.mark.parametrize("zone", ["EARLY+12", "LATE-14"])
 def test_the_date_is_that_of_utc(monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
@@ -111,6 +113,7 @@ def test_an_empty_kernel_release_is_unknown(monkeypatch: pytest.MonkeyPatch) -> 
         assert discover_project_context("/w").os_version == "unknown"
 
 
+@pytest.mark.seed("003.14")
 def test_with_git() -> None:
     """What git says now takes the place of what it said before; everything else stays."""
     project = ProjectContext(

@@ -426,6 +426,7 @@ def test_a_cut_value_does_not_end_in_a_separator(tmp_path: Path, key: str, limit
     assert len(found.description) <= 80
 
 
+@pytest.mark.seed("003.17")
 @examples(100)
 @given(name=NOT_COLUMNS, description=NOT_COLUMNS, run_mode=NOT_COLUMNS, tools=NOT_COLUMNS)
 @example(name="|", description="|", run_mode="|", tools="|,|")
@@ -461,6 +462,7 @@ def test_one_hostile_skill_does_not_hide_the_others(tmp_path: Path) -> None:
     assert "good" in load_skills(tmp_path).names()
 
 
+@pytest.mark.seed("003.19")
 def test_the_prefix_holds_no_body_and_no_path(tmp_path: Path) -> None:
     """The index has neither the text of a skill nor the place of its file."""
     write(tmp_path, "skills/x/SKILL.md", "---\nname: a\ndescription: b\n---\nsecret body")
@@ -534,6 +536,7 @@ def test_a_store_is_sorted_by_name_then_path() -> None:
     assert store.notes == (Note("skipped", "x", "y"),)
 
 
+@pytest.mark.seed("003.18")
 def test_a_diff_names_every_kind_of_change() -> None:
     """Skills of the new store come by name, those that are gone last; a body goes before its metadata."""
     old = SkillStore([skill("same"), skill("gone"), skill("body"), skill("both"), skill("metadata")])
