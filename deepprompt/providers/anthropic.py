@@ -31,6 +31,7 @@ from deepprompt.providers.neutral import (
     Tool,
     ToolCall,
     ToolResult,
+    own_form,
 )
 from deepprompt.providers.segments import Segment
 
@@ -38,6 +39,23 @@ from deepprompt.providers.segments import Segment
 _CHOICES = ("auto", "any", "tool", "none")
 _FIELDS = ("system", "anthropic_version", "anthropic_beta", "thinking", "cache_control")
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
+
+ENVELOPE = (
+    "id", "type", "model", "usage", "stop_reason", "stop_sequence", "stop_details", "container", "context_management",
+    "diagnostics",
+)  # fmt: skip
+"""The fields of a response around its content."""
+
+BLOCK_FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "text": (("type", "text", "parsed_output"), ("citations",)),
+    "output_text": (("type", "text", "parsed"), ()),
+    "tool_use": (("type", "id", "name", "input"), ("caller", "toolset_name")),
+    "tool_result": (("type", "tool_use_id", "content", "is_error"), ("toolset_name",)),
+    "image": (("type", "source"), ("transformations",)),
+    "image_url": (("type", "image_url"), ()),
+    "input_image": (("type", "image_url", "detail"), ()),
+}
+"""The fields of blocks that every provider is sent, and those that only Anthropic has. Others are left out."""
 
 
 class MessagesBody(TypedDict):
@@ -71,7 +89,7 @@ def write(outline: Outline, draft: Draft) -> MessagesBody:
     for message in draft.turns(outline.messages, signed=True):
         content = []
         for place, part in enumerate(message.blocks):
-            written = _write(part, f"{message.place}.content[{place}]", draft)
+            written = _write(part, f"{message.place}.content[{place}]", draft, answer=message.role == "assistant")
             content.append(written)
             put = None if isinstance(part, Thinking) else marking(written)
             draft.spot(f"messages[{len(messages)}].content[{place}]", part, put, message)
@@ -89,14 +107,17 @@ def write_tool(tool: Tool) -> Payload:
     return {"name": tool.name, **described, "input_schema": tool.schema, **tool.extra.get("anthropic", {})}
 
 
-def _write(block: Block, place: str, draft: Draft) -> Payload:
+def _write(block: Block, place: str, draft: Draft, *, answer: bool = False) -> Payload:
+    """Return a block. In a response, any block of Anthropic's own goes back as it came."""
+    block = draft.image(block, place) if isinstance(block, Image) else block
+    own = own_form(block, "anthropic") or {}
     if isinstance(block, Text):
-        return {"type": "text", "text": block.text}
+        return {"type": "text", "text": block.text, **own}
     if isinstance(block, Image):
-        return _write_image(draft.image(block, place))
+        return {**_write_image(block), **own}
     if isinstance(block, ToolCall):
-        name, given = draft.call_name(block, place), block.input(place)
-        return {"type": "tool_use", "id": draft.call_id(block.id), "name": name, "input": given}
+        name, given = draft.call_name(block, place), draft.call_input(block, place)
+        return {"type": "tool_use", "id": draft.call_id(block.id), "name": name, "input": given, **own}
     if isinstance(block, ToolResult):
         content = [_write(inner, place, draft) for inner in without_blank_texts(block.content)]
         written: Payload = {"type": "tool_result", "tool_use_id": draft.call_id(block.call_id)}
@@ -104,12 +125,12 @@ def _write(block: Block, place: str, draft: Draft) -> Payload:
             written["content"] = content
         if block.is_error:
             written["is_error"] = True
-        return written
+        return {**written, **own}
     if isinstance(block, Thinking) and block.block is not None:
         return dict(block.block)
-    if isinstance(block, Native) and block.kind in draft.rules.carriers | draft.rules.blocks:
-        return dict(block.block)
-    raise draft.refuse(block, place)
+    if isinstance(block, Native) and own and (answer or block.kind in draft.rules.carriers | draft.rules.blocks):
+        return own
+    return _write(draft.replaced(block, place), place, draft)
 
 
 def _write_image(image: Image) -> Payload:
@@ -125,6 +146,13 @@ def marking(block: Payload) -> Callable[[str], None]:
         block["cache_control"] = {"type": "ephemeral", "ttl": lifetime} if lifetime else {"type": "ephemeral"}
 
     return put
+
+
+def is_paused(message: Mapping[str, object], blocks: list[Block]) -> bool:
+    """Whether a response stopped in the middle, to be continued: it says so, or its last block is an open call."""
+    last = blocks[-1] if blocks else None
+    calls = isinstance(last, Native) and last.kind in ("server_tool_use", "mcp_tool_use") and last.api == "anthropic"
+    return calls or message.get("stop_reason") == "pause_turn"
 
 
 def recognise(body: Body) -> bool:

@@ -5,16 +5,38 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypedDict
 
 from deepprompt.errors import MessageError
+from deepprompt.prompt import Note
 from deepprompt.providers.dialect import Body, Dialect, UsageShape, objects
 from deepprompt.providers.draft import Draft, without_blank_texts
-from deepprompt.providers.neutral import Block, Image, Outline, Payload, Text, Thinking, Tool, ToolCall, ToolResult
+from deepprompt.providers.neutral import (
+    Block,
+    Image,
+    Message,
+    Native,
+    Outline,
+    Payload,
+    Role,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+    own_form,
+    required,
+)
 
 # The fields and the untyped blocks that only Converse has.
 _FIELDS = ("modelId", "toolConfig", "inferenceConfig", "additionalModelRequestFields")
 _BLOCKS = ("text", "image", "document", "toolUse", "toolResult", "reasoningContent", "cachePoint")
+
+# All members of a block.
+_MEMBERS = (
+    *_BLOCKS, "video", "audio", "guardContent", "citationsContent", "searchResult", "toolAddition", "toolRemoval",
+)  # fmt: skip
 
 
 class ConverseBody(TypedDict, total=False):
@@ -39,7 +61,7 @@ def write(outline: Outline, draft: Draft) -> ConverseBody:
         for number, (block, written) in enumerate(zip(outline.system, list(body["system"]), strict=True)):
             draft.spot(f"system[{number}]", block, _marking(body["system"], written))
     messages = body["messages"] = draft.begin([])
-    for message in draft.turns(outline.messages, signed=True):
+    for message in draft.turns(tuple(_decodable(message, draft) for message in outline.messages), signed=True):
         if not messages or messages[-1]["role"] != message.role:
             messages.append({"role": message.role, "content": []})
         content: list[Payload] = messages[-1]["content"]  # neighbours of one role are one message
@@ -76,30 +98,53 @@ def _with_bytes(value: Any) -> Any:
 
 
 def _write(block: Block, place: str, draft: Draft) -> Payload:
+    block = draft.image(block, place) if isinstance(block, Image) else block
+    own = own_form(block, "bedrock") or {}
+    if isinstance(block, ToolCall):
+        name, given = draft.call_name(block, place), draft.call_input(block, place)
+        call = {"toolUseId": draft.call_id(block.id), "name": name, "input": given}
+        return {"toolUse": {**own.get("toolUse", {}), **call}}
+    if isinstance(block, ToolResult):
+        content = own.get("toolResult", {}).get("content")
+        if content is None:
+            content = [_write(inner, place, draft) for inner in without_blank_texts(block.content)]
+        status = {"status": "error"} if block.is_error else {}
+        result = {"toolUseId": draft.call_id(block.call_id), "content": content, **status}
+        return {"toolResult": {**own.get("toolResult", {}), **result}}
+    if own:
+        return own
     if isinstance(block, Text):
         return {"text": block.text}
     if isinstance(block, Image):
-        image = draft.image(block, place)
-        return {"image": {"format": image.media_type.removeprefix("image/"), "source": {"bytes": image.data}}}
-    if isinstance(block, ToolCall):
-        name, given = draft.call_name(block, place), block.input(place)
-        return {"toolUse": {"toolUseId": draft.call_id(block.id), "name": name, "input": given}}
-    if isinstance(block, ToolResult):
-        content = [_write(inner, place, draft) for inner in without_blank_texts(block.content)]
-        status = {"status": "error"} if block.is_error else {}
-        return {"toolResult": {"toolUseId": draft.call_id(block.call_id), "content": content, **status}}
+        return {"image": {"format": block.media_type.removeprefix("image/"), "source": {"bytes": block.data}}}
     if isinstance(block, Thinking) and block.block is not None:
-        return {"reasoningContent": _reasoning(block.text, block.block, place)}
-    raise draft.refuse(block, place)
+        return {"reasoningContent": _reasoning(block.text, block.block)}
+    return _write(draft.replaced(block, place), place, draft)
 
 
-def _reasoning(text: str, block: Mapping[str, Any], place: str) -> Payload:
+def _decodable(message: Message, draft: Draft) -> Message:
+    """Return a message without redacted reasoning that is not base64, which Bedrock takes as bytes."""
+    wrong = [block for block in message.of(Thinking) if block.block is not None and not _is_base64(block.block)]
+    if not wrong:
+        return message
+    detail = "the data of redacted_thinking is not base64"
+    if draft.strict:
+        raise MessageError(detail, f"{message.place}.content[{message.blocks.index(wrong[0])}]")
+    draft.notes.append(Note("skipped", message.place, f"{detail}: left out", count=len(wrong)))
+    return replace(message, blocks=tuple(block for block in message.blocks if block not in wrong))
+
+
+def _is_base64(block: Mapping[str, Any]) -> bool:
+    try:
+        base64.b64decode(block.get("data", ""), validate=True)
+    except ValueError:
+        return False
+    return True
+
+
+def _reasoning(text: str, block: Mapping[str, Any]) -> Payload:
     if block["type"] == "thinking":
         return {"reasoningText": {"text": text, "signature": block["signature"]}}
-    try:
-        base64.b64decode(block["data"], validate=True)
-    except ValueError:
-        raise MessageError("the data of redacted_thinking is not base64", place) from None
     return {"redactedContent": block["data"]}
 
 
@@ -109,6 +154,81 @@ def _marking(blocks: list[Payload], block: Payload) -> Callable[[str], None]:
         blocks.insert(place + 1, {"cachePoint": {"type": "default", **({"ttl": lifetime} if lifetime else {})}})
 
     return put
+
+
+def is_message(message: Mapping[str, Any]) -> bool:
+    """Whether a message is Converse's, by blocks that have one field and no type. A response may have unknown ones."""
+    content = message.get("content")
+    if not isinstance(content, list) or not content or message.get("role") not in ("user", "assistant"):
+        return False
+    single = all(isinstance(block, Mapping) and len(block) == 1 and "type" not in block for block in content)
+    return single and (message["role"] == "assistant" or all(next(iter(block)) in _MEMBERS for block in content))
+
+
+def read_message(message: Payload, index: int) -> tuple[Role, list[Block]]:
+    """Return the role and the blocks of Converse's message. A cache point is a mark on the block before it."""
+    role: Role = "assistant" if message["role"] == "assistant" else "user"
+    read: list[Block] = []
+    for number, block in enumerate(message["content"]):
+        ((member, value),) = block.items()
+        if member == "cachePoint" and isinstance(value, dict):
+            read[-1:] = [replace(last, mark=str(value.get("ttl") or "")) for last in read[-1:]]
+        else:
+            read.append(_read(member, value, role, f"messages[{index}].content[{number}]"))
+    if role == "user" and not read:
+        raise MessageError("nothing but cache points", f"messages[{index}]")
+    return role, read
+
+
+def _read(member: str, value: Any, role: Role, place: str) -> Block:
+    own = Native({member: value}, api="bedrock")
+    if member == "text" and isinstance(value, str):
+        return Text(value)
+    if not isinstance(value, dict):
+        raise MessageError(f"{member} is {'text' if member == 'text' else 'an object'}", place)
+    if member == "toolUse" and "type" not in value:  # one with a type is run by the provider
+        given = json.dumps(value.get("input") or {}, ensure_ascii=False, separators=(",", ":"))
+        return ToolCall(required(value, "toolUseId", place), required(value, "name", place), given)
+    if member == "toolResult" and role == "user":
+        return _read_result(value, own, place)
+    if member == "reasoningContent":
+        return _read_reasoning(value, own)
+    source = value.get("source") if member == "image" and role == "user" and len(value) == 2 else None
+    if isinstance(source, dict) and isinstance(data := source.get("bytes"), str):
+        return Image.of_bytes(f"image/{value.get('format')}", data, place)
+    parts = value.get("content") if member == "citationsContent" else [value.get("text")]
+    said = "".join(str(part.get("text") or "") for part in objects(parts))
+    return Text(said, own=own) if said and member in ("citationsContent", "guardContent") else own
+
+
+def _read_result(value: Payload, own: Native, place: str) -> ToolResult:
+    content: list[Block] = []
+    for block in objects(value.get("content")):
+        ((member, inner),) = block.items() if len(block) == 1 else [("", None)]
+        if member == "json":
+            content.append(Text(json.dumps(inner, ensure_ascii=False, separators=(",", ":"))))
+        elif member in _MEMBERS:
+            content.append(_read(member, inner, "user", place))
+        else:
+            raise MessageError(f"a tool result of Bedrock cannot hold {', '.join(block) or 'an empty block'}", place)
+    plain = all(isinstance(block, Text | Image) for block in content) and "json" not in map(_first, value["content"])
+    failed = value.get("status") == "error"
+    return ToolResult(required(value, "toolUseId", place), tuple(content), failed, own=None if plain else own)
+
+
+def _first(block: Mapping[str, Any]) -> str:
+    return next(iter(block))
+
+
+def _read_reasoning(value: Payload, own: Native) -> Block:
+    """Return reasoning; what Claude signed is the same for Anthropic's own API."""
+    text = value.get("reasoningText")
+    if isinstance(text, dict) and isinstance(signature := text.get("signature"), str) and signature:
+        thought = text.get("text") or ""
+        return Thinking(thought, {"type": "thinking", "thinking": thought, "signature": signature})
+    if isinstance(data := value.get("redactedContent"), str):
+        return Thinking("", {"type": "redacted_thinking", "data": data})
+    return Thinking(str(text.get("text") or "") if isinstance(text, dict) else "", own=own)
 
 
 def recognise(body: Body) -> bool:

@@ -1,12 +1,15 @@
 """A request while it is written: a writer turns an `Outline` into a provider's body and fills a `Draft` on the way.
 
 The draft records the end of each block as a `Spot`, where a mark may go. It also handles, in one way for all providers,
-what some of them refuse: blank texts, ids and images that they do not take, roles that do not alternate.
+what some of them refuse: blank texts, ids, images and blocks that they do not take, roles that do not alternate.
+A block of a response that only another API takes is left out, with a note. A user's block is refused if the draft is
+`strict`; otherwise a sentence for the model replaces it, so that a conversation can always go on.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +17,7 @@ from deepprompt.catalog import bundled
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import Note, Pace, sha256_hex
 from deepprompt.providers.neutral import (
+    Api,
     Block,
     Image,
     Message,
@@ -26,11 +30,13 @@ from deepprompt.providers.neutral import (
     Tool,
     ToolCall,
     ToolResult,
+    own_form,
 )
 from deepprompt.providers.rules import Rules
 from deepprompt.text.hygiene import is_blank
 from deepprompt.tokens import estimate_tokens
 
+_ARGUMENTS = "arguments"  # the field for arguments that are not a JSON object, where a provider insists on one
 _NOTHING = "only blank text: left out"
 
 
@@ -65,10 +71,14 @@ class Settled:
 class Draft:
     """A request while it is written: the spots where marks may go, and notes on what was left out or changed."""
 
-    def __init__(self, rules: Rules, notes: list[Note], settled: Settled = Settled()) -> None:
+    def __init__(
+        self, rules: Rules, notes: list[Note], api: Api, settled: Settled = Settled(), *, strict: bool = False
+    ) -> None:
         self.rules = rules
         self.notes = notes
+        self.api = api
         self.settled = settled
+        self.strict = strict
         self.spots: list[Spot] = []
         self._messages: list[Payload] = []
         self._start = 0
@@ -121,7 +131,7 @@ class Draft:
             detail = f"the conversation starts with the assistant: {opening!r} is put before it"
             self.notes.append(Note("replaced", kept[0].place, detail))
             kept.insert(0, Message("user", (Text(opening),), kept[0].index))
-        if kept and kept[-1].role == "assistant":
+        if kept and kept[-1].role == "assistant" and not (kept[-1].paused and self.api == "anthropic"):
             raise self.answered(kept[-1])
         return kept
 
@@ -158,7 +168,7 @@ class Draft:
 
     def says_something(self, message: Message) -> bool:
         """Whether an assistant's message has text or calls; some providers refuse it otherwise. If not, add a note."""
-        if says_something(message):
+        if says_something(message, self.api):
             return True
         self.notes.append(Note("skipped", message.place, _NOTHING))
         return False
@@ -182,39 +192,105 @@ class Draft:
         return given if re.fullmatch(self.rules.call_id, given) else "call_" + sha256_hex(given)[:24]
 
     def call_name(self, call: ToolCall, place: str) -> str:
-        """Return the name of the called tool, or refuse a name that the provider does not take."""
-        if not re.fullmatch(self.rules.tool_name, call.name):
-            names = f"{self.rules.provider} takes names like {self.rules.tool_name}"
-            raise MessageError(f"tool call {call.id!r} is of {call.name!r}: {names}", place)
-        return call.name
+        """Return the name of the called tool, with other characters where the provider does not take it."""
+        if re.fullmatch(self.rules.tool_name, call.name):
+            return call.name
+        names = f"tool call {call.id!r} is of {call.name!r}: {self.rules.provider} takes names like"
+        if self.strict:
+            raise MessageError(f"{names} {self.rules.tool_name}", place)
+        name = "tool_" + re.sub(r"[^a-zA-Z0-9_-]", "_", call.name)[:48]
+        self.notes.append(Note("replaced", place, f"{names} {name}"))
+        return name
 
-    def image(self, image: Image, place: str) -> Image:
-        """Return an image, or refuse one that the provider does not take."""
+    def call_input(self, call: ToolCall, place: str) -> Payload:
+        """Return the arguments of a call as an object."""
+        try:
+            return call.input(place)
+        except MessageError:
+            if self.strict:
+                raise
+        detail = f"the arguments of tool call {call.id!r} are not a JSON object: sent as the text {_ARGUMENTS!r}"
+        self.notes.append(Note("replaced", place, detail))
+        return {_ARGUMENTS: call.arguments}
+
+    def image(self, image: Image, place: str) -> Image | Text:
+        """Return an image, or what replaces one that the provider does not take."""
         if not self.rules.images:
-            raise MessageError(f"{self.rules.provider} takes no images (facts of {self.rules.as_of})", place)
-        if image.url and not self.rules.image_urls:
-            raise MessageError(f"{self.rules.provider} takes no URL of an image; send its bytes as a data: URL", place)
-        if not image.url and image.media_type not in self.rules.images:
+            why = f"{self.rules.provider} takes no images (facts of {self.rules.as_of})"
+        elif image.url and not self.rules.image_urls:
+            why = f"{self.rules.provider} takes no URL of an image; send its bytes as a data: URL"
+        elif not image.url and image.media_type not in self.rules.images:
             known = ", ".join(sorted(self.rules.images))
-            raise MessageError(f"{self.rules.provider} takes no {image.media_type}; it takes {known}", place)
-        return image
+            why = f"{self.rules.provider} takes no {image.media_type}; it takes {known}"
+        else:
+            return image
+        return self.replaced(image, place, why)
 
-    def refuse(self, block: Block, place: str) -> MessageError:
-        """Return the error for a block that the provider does not know."""
-        return MessageError(
+    def replaced(self, block: Block, place: str, why: str = "") -> Text:
+        """Return the text that replaces a block that the provider does not take, or refuse the block."""
+        why = why or (
             f"{self.rules.provider} takes no block of type {block.kind!r}; text, images, tool calls and their "
-            "results are written for every provider",
-            place,
+            "results are written for every provider"
         )
+        if self.strict:
+            raise MessageError(why, place)
+        self.notes.append(Note("replaced", place, f"{why}: a sentence replaces it"))
+        return Text(bundled().text("request", "1.0.0", "left_out").removesuffix("\n").replace("${KIND}", block.kind))
 
     def readable(self, message: Message, *, signed: bool = False, plain: bool = False) -> Message:
-        """Return a message without reasoning that the provider cannot read: signed by Anthropic, or DeepSeek's."""
-        unread = [block for block in message.of(Thinking) if not (signed if block.block else plain)]
-        if not unread:
+        """Return a message without what the provider cannot read: others' reasoning, and blocks of others' responses.
+
+        With `signed` it reads what Anthropic signed, with `plain` reasoning that is only text.
+        """
+        foreign = [block for block in message.blocks if self._is_foreign(block)]
+        if foreign:
+            detail = f"{self.rules.provider} is sent only what all providers take of it"
+            self.notes.append(Note("skipped", message.place, detail, count=len(foreign)))
+        if self.api != "openai":
+            self.note_name(message)
+        if message.role != "assistant":
             return message
-        detail = f"{self.rules.provider} cannot read this reasoning: left out"
-        self.notes.append(Note("skipped", message.place, detail, count=len(unread)))
-        return replace(message, blocks=tuple(block for block in message.blocks if block not in unread))
+        kept = tuple(block for block in message.blocks if self._reads(block, signed, plain))
+        if len(kept) == len(message.blocks):
+            return message
+        lost = [block for block in message.blocks if block not in kept]
+        if reasoning := [block for block in lost if isinstance(block, Thinking)]:
+            detail = f"{self.rules.provider} cannot read this reasoning: left out"
+            self.notes.append(Note("skipped", message.place, detail, count=len(reasoning)))
+        for kind, count in Counter(block.kind for block in lost if isinstance(block, Native)).items():
+            detail = f"{self.rules.provider} takes no block of type {kind!r}: left out"
+            self.notes.append(Note("skipped", message.place, detail, count=count))
+        return replace(message, blocks=kept)
+
+    def note_failure(self, result: ToolResult, place: str) -> None:
+        """Note that the API has no field for the failure of a tool."""
+        if result.is_error:
+            detail = "there is no field for is_error: the tool's result is sent without it"
+            self.notes.append(Note("skipped", place, detail))
+
+    def note_name(self, message: Message) -> None:
+        """Note that the name of a message's speaker is not sent."""
+        if message.name:
+            self.notes.append(Note("skipped", message.place, f"{self.rules.provider} takes no name here: left out"))
+
+    def _is_foreign(self, block: Block) -> bool:
+        """Whether a block says something that only another API takes, beside what is sent of it."""
+        if isinstance(block, Native | Thinking):
+            return False
+        if isinstance(block, Image) and block.detail and self.api not in ("openai", "openai-responses"):
+            return True
+        if isinstance(block, ToolResult) and any(self._is_foreign(inner) for inner in block.content):
+            return True
+        return block.own is not None and block.own.api != self.api
+
+    def _reads(self, block: Block, signed: bool, plain: bool) -> bool:
+        if isinstance(block, Native):
+            return block.api == self.api
+        if not isinstance(block, Thinking):
+            return True
+        if block.own is not None:
+            return block.own.api == self.api
+        return signed if block.block is not None else plain
 
     def check_tools(self, outline: Outline) -> tuple[Tool, ...]:
         """Return the tools, or refuse a name that the provider does not take."""
@@ -235,9 +311,12 @@ class Draft:
         return tool
 
 
-def says_something(message: Message) -> bool:
-    """Whether a message has more than blank text and reasoning, so that every provider is sent it."""
-    return any(not isinstance(block, Thinking) for block in without_blank_texts(message.blocks))
+def says_something(message: Message, api: Api) -> bool:
+    """Whether a message is sent by this API: it has more than blank text, reasoning and others' own blocks."""
+    blocks = [block for block in without_blank_texts(message.blocks) if not isinstance(block, Thinking)]
+    if message.role == "assistant":
+        return any(not isinstance(block, Native) or own_form(block, api) is not None for block in blocks)
+    return bool(blocks)
 
 
 def without_blank_texts(blocks: tuple[Block, ...]) -> tuple[Block, ...]:

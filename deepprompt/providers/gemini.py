@@ -8,20 +8,44 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from dataclasses import replace
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
 from deepprompt.providers.dialect import Body, Dialect, UsageShape
 from deepprompt.providers.draft import Draft, plain_text
-from deepprompt.providers.neutral import Block, Image, Message, Outline, Payload, Text, Tool, ToolCall, ToolResult
+from deepprompt.providers.neutral import (
+    Block,
+    Image,
+    Message,
+    Native,
+    Outline,
+    Payload,
+    Role,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+    own_form,
+    required,
+)
 
 # The fields that only Gemini's bodies have.
 _FIELDS = ("contents", "systemInstruction", "system_instruction", "cachedContent", "generationConfig")
 
 # The fields of a body that google-genai takes in its `config`.
 _CONFIG = {"systemInstruction": "system_instruction", "tools": "tools", "cachedContent": "cached_content"}
+
+_ROLES: dict[str, Role] = {"model": "assistant", "user": "user", "function": "user"}
+
+# The kinds of part that only Gemini has, and a user may send.
+_PARTS = (
+    "inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse", "videoMetadata",
+    "mediaResolution", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata",
+)  # fmt: skip
 
 
 class GenerateBody(TypedDict, total=False):
@@ -138,29 +162,102 @@ def _contents(messages: tuple[Message, ...], draft: Draft, *, continued: bool = 
 
 
 def _write(block: Block, place: str, draft: Draft, *, first_call: bool) -> Payload:
+    block = draft.image(block, place) if isinstance(block, Image) else block
+    own = own_form(block, "gemini") or {}
+    if isinstance(block, ToolCall):
+        name, given = draft.call_name(block, place), draft.call_input(block, place)
+        call = {**own.get("functionCall", {}), "id": draft.call_id(block.id), "name": name, "args": given}
+        signature = block.signature or (_unsigned(draft) if first_call else "")
+        return {**own, "functionCall": call} | ({"thoughtSignature": signature} if signature else {})
+    if isinstance(block, ToolResult):
+        result = {**own.get("functionResponse", {}), "id": draft.call_id(block.call_id), "name": block.name}
+        if not own:
+            why = "a tool result is text for gemini; send an image as the user's"
+            content = [
+                inner if isinstance(inner, Text) else draft.replaced(inner, place, why) for inner in block.content
+            ]
+            result["response"] = {"error" if block.is_error else "output": plain_text(tuple(content), "\n\n")}
+        return {**own, "functionResponse": result}
+    if own:
+        return own
     if isinstance(block, Text):
         return {"text": block.text}
     if isinstance(block, Image):
-        image = draft.image(block, place)
-        return {"inlineData": {"mimeType": image.media_type, "data": image.data}}
-    if isinstance(block, ToolCall):
-        name, given = draft.call_name(block, place), block.input(place)
-        call = {"functionCall": {"id": draft.call_id(block.id), "name": name, "args": given}}
-        signature = block.signature or (_unsigned(draft) if first_call else "")
-        return call | ({"thoughtSignature": signature} if signature else {})
-    if isinstance(block, ToolResult):
-        if not all(isinstance(inner, Text) for inner in block.content):
-            raise MessageError("a tool result is text for gemini; send an image as the user's", place)
-        text = plain_text(block.content, "\n\n")
-        response = {"error" if block.is_error else "output": text}
-        return {"functionResponse": {"id": draft.call_id(block.call_id), "name": block.name, "response": response}}
-    raise draft.refuse(block, place)
+        return {"inlineData": {"mimeType": block.media_type, "data": block.data}}
+    return _write(draft.replaced(block, place), place, draft, first_call=False)
 
 
 def _unsigned(draft: Draft) -> str:
     """Return a signature for a call that another model made, if Gemini insists on one; "" otherwise."""
     given = draft.rules.call_signature
     return base64.b64encode(given.encode()).decode() if given else ""
+
+
+def read_content(content: Payload, index: int) -> tuple[Role, list[Block]]:
+    """Return the role and the blocks of a `Content`, as a response has it or as a caller wrote it.
+
+    Names may be in snake_case. In a response, a part of any kind is kept; a user's has to be a known one.
+    """
+    place = f"messages[{index}]"
+    role = _ROLES.get(content.get("role", ""))
+    if role is None:
+        raise MessageError(f"unknown role {content.get('role')!r}; the roles of Gemini are {', '.join(_ROLES)}", place)
+    parts = _spelled(content["parts"])
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise MessageError("parts is a list of objects", place)
+    if role == "user" and not parts:
+        raise MessageError("no parts; a user's content has at least one", place)
+    read = [
+        _read_part(part, role, f"{place}.parts[{number}]", f"call_{index}_{number}")
+        for number, part in enumerate(parts)
+        if part
+    ]
+    return role, read
+
+
+def _spelled(value: Any, key: str = "") -> Any:
+    """Return a value with its names in camelCase, as on the wire. A tool's own data stays as it is."""
+    if key in ("args", "response", "partMetadata"):
+        return value
+    if isinstance(value, list):
+        return [_spelled(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    names = {name: re.sub(r"(?<=[a-z0-9])_([a-z])", lambda found: found[1].upper(), name) for name in value}
+    return {names[name]: _spelled(item, names[name]) for name, item in value.items()}
+
+
+def _read_part(part: Payload, role: Role, place: str, given_id: str) -> Block:
+    own = Native(part, api="gemini")
+    text = part.get("text")
+    if isinstance(text, str) and part.get("thought"):
+        return Thinking(text, own=own)
+    if isinstance(text, str) and (len(part) == 1 or text.strip()):
+        return Text(text, own=own if len(part) > 1 else None)
+    if isinstance(call := part.get("functionCall"), dict):
+        arguments = json.dumps(call.get("args") or {}, ensure_ascii=False, separators=(",", ":"))
+        signature = part.get("thoughtSignature")
+        signed = signature if isinstance(signature, str) else ""
+        return ToolCall(call.get("id") or given_id, required(call, "name", place), arguments, signed, own=own)
+    if role == "user" and isinstance(result := part.get("functionResponse"), dict):
+        response = result.get("response")
+        failed = isinstance(response, dict) and [*response] == ["error"]
+        name = required(result, "name", place)
+        return ToolResult(result.get("id") or "", (Text(_said(response)),), failed, name, own=own)
+    data = part.get("inlineData")
+    if role == "user" and isinstance(data, dict) and str(data.get("mimeType")).startswith("image/") and len(part) == 1:
+        base64_text = str(data.get("data")).replace("-", "+").replace("_", "/")
+        return Image.of_bytes(data["mimeType"], base64_text, place)
+    if role == "user" and not any(name in _PARTS for name in part):
+        raise MessageError(f"no part that Gemini takes: {', '.join(part)}; there are text, {', '.join(_PARTS)}", place)
+    return own
+
+
+def _said(response: object) -> str:
+    """Return the response of a function as text: its only value if that is a text, else as JSON."""
+    if isinstance(response, dict) and len(response) == 1 and isinstance(text := next(iter(response.values())), str):
+        return text
+    return json.dumps(response, ensure_ascii=False, separators=(",", ":"))
 
 
 def recognise(body: Body) -> bool:

@@ -6,16 +6,38 @@ Nothing here knows a provider. The functions that read a prompt or a conversatio
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
 from deepprompt.text.hygiene import scrub
-from deepprompt.words import Lifetime, Marks
+from deepprompt.words import Lifetime, Marks, Target
 
 Payload = dict[str, Any]
 """A JSON object: a part of a request as a provider gets it, or as a caller wrote it."""
+
+Api = Literal["anthropic", "bedrock", "gemini", "openai", "openai-responses"]
+"""The APIs with a spelling of their own. DeepSeek and LiteLLM take what Chat Completions, `openai`, does."""
+
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,", re.IGNORECASE)
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A block that only one API spells so. It goes back there as it is; for the others, see `Draft`."""
+
+    block: Payload
+    mark: str | None = None
+    api: Api = "anthropic"
+    """A user's block with a type has this one even if it is for Chat Completions: its type decides who takes it."""
+
+    @property
+    def kind(self) -> str:
+        """The type in the block itself, or the field that makes it what it is."""
+        return str(self.block.get("type") or next(iter(self.block), ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +47,40 @@ class Text:
     text: str
     mark: str | None = None
     """The lifetime that the caller's own mark asks for, "" for the provider's default, None without a mark."""
+    own: Native | None = None
+    """The block as its own API spells it, if that says more than the text."""
     kind = "text"
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image, by its address or as base64."""
+    """An image, by its address or as base64. `detail` is how closely OpenAI's models look at it."""
 
     url: str = ""
     media_type: str = ""
     data: str = ""
     mark: str | None = None
+    detail: str = ""
+    own: Native | None = None
     kind = "image"
+
+    @classmethod
+    def at(cls, url: str, place: str) -> Image:
+        """Return the image of a URL, which may hold its bytes."""
+        if match := _DATA_URL.match(url):
+            return cls.of_bytes(match[1], url[match.end() :], place)
+        if not url.startswith(("http://", "https://")):
+            raise MessageError(
+                f"the URL of an image starts with https:// or data:MEDIA_TYPE;base64, not {url!r:.40}", place
+            )
+        return cls(url=url)
+
+    @classmethod
+    def of_bytes(cls, media_type: str, data: str, place: str) -> Image:
+        """Return the image with these bytes, given as base64."""
+        if len(data) % 4 or _BASE64.fullmatch(data) is None:
+            raise MessageError("the data of the image is not base64", place)
+        return cls(media_type=media_type.lower(), data=data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +92,7 @@ class ToolCall:
     arguments: str
     signature: str = ""
     mark: str | None = None
+    own: Native | None = None
     kind = "tool_use"
 
     def input(self, place: str) -> Payload:
@@ -72,6 +117,7 @@ class ToolResult:
     is_error: bool = False
     name: str = ""
     mark: str | None = None
+    own: Native | None = None
     kind = "tool_result"
 
 
@@ -82,20 +128,8 @@ class Thinking:
     text: str = ""
     block: Payload | None = None
     mark: str | None = None
+    own: Native | None = None
     kind = "thinking"
-
-
-@dataclass(frozen=True, slots=True)
-class Native:
-    """A block that only some providers know. They get it as it is, and the others refuse it."""
-
-    block: Payload
-    mark: str | None = None
-
-    @property
-    def kind(self) -> str:
-        """The type in the block itself."""
-        return str(self.block["type"])
 
 
 Role = Literal["system", "user", "assistant"]
@@ -113,6 +147,12 @@ class Message:
     """The index of the caller's message; of the last one if several were merged."""
     notes: tuple[Note, ...] = ()
     """What was changed when the message was read."""
+    is_item: bool = False
+    """Whether it is an item of OpenAI's Responses: neighbours of one role are one message."""
+    paused: bool = False
+    """Whether the provider stopped in the middle of its response and continues it if it gets it back."""
+    name: str = ""
+    """The name of the speaker, if the caller gave one. That of an assistant is among its blocks."""
 
     @property
     def place(self) -> str:
@@ -122,6 +162,25 @@ class Message:
     def of(self, kind: type[_AnyBlock]) -> list[_AnyBlock]:
         """Return the blocks of one kind."""
         return [block for block in self.blocks if isinstance(block, kind)]
+
+
+def own_form(block: Block, api: Api) -> Payload | None:
+    """Return a copy of a block as this API itself spelled it, None if the block came another way."""
+    own = block if isinstance(block, Native) else block.own
+    return dict(own.block) if own is not None and own.api == api else None
+
+
+def api_of(to: Target) -> Api:
+    """Return the API that a target speaks."""
+    return "openai" if to == "deepseek" or to == "litellm" else to
+
+
+def required(block: Payload, key: str, place: str) -> str:
+    """Return a text of a block that has to be there."""
+    value = block.get(key)
+    if not isinstance(value, str) or not value:
+        raise MessageError(f"{key} is {'empty' if value == '' else 'missing or no text'}", place)
+    return value
 
 
 @dataclass(frozen=True, slots=True)

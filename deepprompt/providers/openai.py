@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, NotRequired, TypedDict
 
-from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
 from deepprompt.providers.dialect import Body, Dialect, UsageShape, has_mark, model_named
 from deepprompt.providers.draft import Draft, plain_text, without_blank_texts
@@ -27,7 +27,10 @@ from deepprompt.providers.neutral import (
     Tool,
     ToolCall,
     ToolResult,
+    own_form,
+    required,
 )
+from deepprompt.providers.rules import bare_model_name
 
 # The fields that only OpenAI's bodies have.
 _FIELDS = ("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "max_completion_tokens")
@@ -43,6 +46,14 @@ SETTINGS = (
 
 # The settings of vLLM, SGLang and llama.cpp, which take the same body.
 _SETTINGS_OF_ENGINES = ("cache_salt", "extra_key", "chat_template_kwargs")
+
+OWN_FIELDS = ("name", "audio", "function_call", "reasoning", "reasoning_details")
+"""The fields of an answer beside its content that go back. The last two are those of engines and gateways."""
+
+PARTS_OF_ENGINES = ("audio_url", "video_url")
+"""The types of part that vLLM takes and OpenAI does not; your own facts list them as `blocks`."""
+
+_FIELDS_OF_ENGINES = ("reasoning", "reasoning_details")
 
 Marking = Callable[[Payload], Callable[[str], None]]
 """Takes a part of a body and returns a function that puts a mark of a lifetime on it."""
@@ -143,7 +154,7 @@ class _Chat:
             signed=self.draft.rules.provider in ("anthropic", "bedrock"),
         )
         if message.role == "assistant":
-            self._assistant(message)
+            self._assistant(self._without_engines_fields(message))
             return
         results = message.of(ToolResult)
         for result in results:
@@ -152,43 +163,66 @@ class _Chat:
         rest += tuple(inner for result in results for inner in result.content if isinstance(inner, Image))
         if rest or not results:
             self._said(rest, message)
+        else:
+            self.draft.note_name(message)
 
     def _result(self, result: ToolResult, message: Message) -> None:
-        others = [block.kind for block in result.content if not isinstance(block, Text | Image)]
-        if others:
-            raise MessageError(f"a tool result is text or images for {self.draft.rules.provider}", message.place)
-        if any(isinstance(block, Image) for block in result.content):
+        self.draft.note_failure(result, message.place)
+        why = f"a tool result is text or images for {self.draft.rules.provider}"
+        content = tuple(
+            block if isinstance(block, Text | Image) else self.draft.replaced(block, message.place, why)
+            for block in result.content
+        )
+        if any(isinstance(block, Image) for block in content):
             detail = "a tool result holds only text here: its images follow as the user's"
             self.draft.notes.append(Note("replaced", message.place, detail))
-        text = plain_text(result.content, "\n\n")
+        text = plain_text(content, "\n\n")
         written = {"role": "tool", "tool_call_id": self.draft.call_id(result.call_id), "content": text}
         # OpenAI's own mark cannot go on a tool's message. LiteLLM takes Anthropic's mark there.
         put = self.marking(written) if self.marking and self.marking is not marking else None
         self.draft.spot(f"messages[{len(self.messages)}]", result, put, message)
         self.messages.append(written)
 
+    def _without_engines_fields(self, message: Message) -> Message:
+        """Return a message without fields that engines and gateways take back, and OpenAI and DeepSeek refuse."""
+        refused = [block for block in message.of(Native) if block.kind in _FIELDS_OF_ENGINES]
+        if not refused or not re.match(f"{MODELS}|deepseek", bare_model_name(self.draft.rules.model)):
+            return message
+        for block in refused:
+            detail = f"{self.draft.rules.provider} takes no field {block.kind!r}: left out"
+            self.draft.notes.append(Note("skipped", message.place, detail))
+        return replace(message, blocks=tuple(block for block in message.blocks if block not in refused))
+
     def _assistant(self, message: Message) -> None:
         """Write an assistant's message, which may not carry a mark."""
-        for block in message.blocks:
-            if not isinstance(block, Text | ToolCall | Thinking):
-                raise self.draft.refuse(block, message.place)
         if not self.draft.says_something(message):
             return
         for block in message.blocks:
             self.draft.spot(f"messages[{len(self.messages)}]", block, None, message)
-        written: Payload = {"role": "assistant", "content": plain_text(message.blocks)}
+        own = [
+            fields
+            for block in message.blocks
+            if not isinstance(block, ToolCall) and (fields := own_form(block, "openai"))
+        ]
+        said = tuple(block for block in message.of(Text) if own_form(block, "openai") is None)
+        written: Payload = {"role": "assistant", "content": plain_text(said)}
         if reasoning := "".join(block.text for block in message.of(Thinking) if block.block is None):
             written["reasoning_content"] = reasoning
         if signed := [dict(block.block) for block in message.of(Thinking) if block.block is not None]:
             written["thinking_blocks"] = signed  # as LiteLLM takes it for Anthropic
+        for fields in own:
+            written |= fields
         if calls := [self._call(call, message.place) for call in message.of(ToolCall)]:
             written["tool_calls"] = calls
+        if calls or own:
             written["content"] = written["content"] or None
         self.messages.append(written)
 
     def _call(self, call: ToolCall, place: str) -> Payload:
-        function = {"name": self.draft.call_name(call, place), "arguments": call.arguments or "{}"}
-        written: Payload = {"id": self.draft.call_id(call.id), "type": "function", "function": function}
+        written: Payload = {"id": self.draft.call_id(call.id), "type": "function"}
+        if own := own_form(call, "openai"):
+            return {**written, **own, "id": written["id"]}
+        written["function"] = {"name": self.draft.call_name(call, place), "arguments": call.arguments or "{}"}
         if call.signature and self.draft.rules.provider == "gemini":  # where LiteLLM looks for it
             written["provider_specific_fields"] = {"thought_signature": call.signature}
         return written
@@ -200,19 +234,42 @@ class _Chat:
         only_text = all(isinstance(block, Text) for block in blocks)
         role = self.draft.rules.system_role if message.role == "system" else "user"
         plain = only_text and (self.marking is None or not without_blank_texts(blocks))
-        self.messages.append({"role": role, "content": plain_text(blocks, "\n\n") if plain else parts})
+        name = {"name": message.name} if message.name else {}
+        self.messages.append({"role": role, "content": plain_text(blocks, "\n\n") if plain else parts, **name})
         for place, (block, part) in enumerate(zip(blocks, parts, strict=True)):
             put = self.marking(part) if self.marking and without_blank_texts((block,)) and not plain else None
             self.draft.spot(f"messages[{number}].content[{place}]", block, put, message)
 
     def _part(self, block: Block, place: str) -> Payload:
+        block = self.draft.image(block, place) if isinstance(block, Image) else block
         if isinstance(block, Text):
             return {"type": "text", "text": block.text}
         if isinstance(block, Image):
-            return {"type": "image_url", "image_url": {"url": image_address(self.draft.image(block, place))}}
-        if isinstance(block, Native) and block.kind in self.draft.rules.carriers | self.draft.rules.blocks:
+            detail = {"detail": block.detail} if block.detail else {}
+            return {"type": "image_url", "image_url": {"url": image_address(block), **detail}}
+        known = self.draft.rules.carriers | self.draft.rules.blocks
+        if isinstance(block, Native) and block.api == "anthropic" and block.kind in known:
             return dict(block.block)
-        raise self.draft.refuse(block, place)
+        return self._part(self.draft.replaced(block, place), place)
+
+
+def read_audio(own: Native) -> Block:
+    """Return what a model said aloud: OpenAI knows it by its id, all others get the transcript."""
+    audio = own.block["audio"]
+    if not isinstance(audio, dict) or not isinstance(audio.get("id"), str):
+        return own
+    back = Native({"audio": {"id": audio["id"]}}, api="openai")
+    said = audio.get("transcript")
+    return Text(said, own=back) if isinstance(said, str) and said.strip() else back
+
+
+def read_custom_call(call: Payload, place: str) -> ToolCall:
+    """Return the call of a custom tool, whose input is a text."""
+    custom = call["custom"]
+    arguments = json.dumps({"input": custom.get("input")}, ensure_ascii=False)
+    return ToolCall(
+        required(call, "id", place), required(custom, "name", place), arguments, own=Native(call, api="openai")
+    )
 
 
 def image_address(image: Image) -> str:

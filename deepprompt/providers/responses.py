@@ -6,9 +6,10 @@ The system prompt is the first item, never `instructions`, because that field ca
 from __future__ import annotations
 
 import json
-from typing import NotRequired, TypedDict
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
 
-from deepprompt.providers.dialect import Body, Dialect, UsageShape
+from deepprompt.providers.dialect import Body, Dialect, UsageShape, objects
 from deepprompt.providers.draft import Draft, plain_text, without_blank_texts
 from deepprompt.providers.neutral import (
     Block,
@@ -17,12 +18,31 @@ from deepprompt.providers.neutral import (
     Native,
     Outline,
     Payload,
+    Role,
     Text,
+    Thinking,
     Tool,
     ToolCall,
     ToolResult,
+    own_form,
+    required,
 )
 from deepprompt.providers.openai import SETTINGS, image_address, marking
+
+# The parts of a message that the model said, with the field of their text.
+_SAID = {"output_text": "text", "refusal": "refusal"}
+# The items that a caller adds, besides the outputs of calls; and the model's that are neither calls nor outputs.
+_GIVEN = (
+    "additional_tools", "compaction_trigger", "configuration_update", "item_reference", "mcp_approval_response",
+)  # fmt: skip
+_ANSWERED = (
+    "reasoning", "compaction", "mcp_approval_request", "mcp_list_tools", "program", "program_output",
+    "tool_search_output",
+)  # fmt: skip
+# The blocks with an id that are no items.
+_BLOCKS = ("tool_use", "server_tool_use", "mcp_tool_use", "message")
+# The fields that the SDK adds when it parses a response.
+_PARSED = ("parsed", "parsed_arguments")
 
 
 class ResponsesBody(TypedDict):
@@ -74,18 +94,19 @@ def write_tool(tool: Tool) -> Payload:
 
 def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
     """Return the items of one message: its content, and an item for each call and each result."""
+    if message.role == "assistant":
+        return _answer(message, start, draft)
     items: list[Payload] = []
     said: list[Block] = []
     for block in message.blocks:
-        if isinstance(block, ToolCall):
-            call = {"call_id": draft.call_id(block.id), "name": draft.call_name(block, message.place)}
-            items.append({"type": "function_call", **call, "arguments": block.arguments or "{}"})
-        elif isinstance(block, ToolResult):
+        own = own_form(block, "openai-responses")
+        if isinstance(block, ToolResult):
             items.append(_result(block, f"input[{start + len(items)}]", message, draft))
+        elif own is not None:
+            draft.spot(f"input[{start + len(items)}]", block, None, message)
+            items.append(own)
         else:
             said.append(block)
-    if message.role == "assistant":
-        return _answer(tuple(said), message, start, draft) + items
     if not said and items:
         return items
     parts = [_part(block, f"{message.place}.content[{place}]", draft) for place, block in enumerate(said)]
@@ -96,37 +117,110 @@ def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
     return [*items, {"role": role, "content": parts or ""}]
 
 
-def _answer(said: tuple[Block, ...], message: Message, start: int, draft: Draft) -> list[Payload]:
-    """Return the item of an assistant's text, if there is any. It may not carry a mark."""
-    calls = message.of(ToolCall)
-    for block in (*said, *calls):
-        if not isinstance(block, Text | ToolCall):
-            raise draft.refuse(block, message.place)
+def _answer(message: Message, start: int, draft: Draft) -> list[Payload]:
+    """Return the items of an assistant's message, its own ones in their order. None of them may carry a mark."""
     if not draft.says_something(message):
         return []
-    for block in (*said, *calls):
-        draft.spot(f"input[{start}]", block, None, message)
-    text = plain_text(said)
-    return [{"role": "assistant", "content": text}] if text else []
+    ordered = any(own_form(block, "openai-responses") is not None for block in message.blocks)
+    blocks: tuple[Block, ...] = message.blocks if ordered else (*message.of(Text), *message.of(ToolCall))
+    items: list[Payload] = []
+    text = ""
+    for block in blocks:
+        own = own_form(block, "openai-responses") or {}
+        draft.spot(f"input[{start + len(items)}]" if ordered else f"input[{start}]", block, None, message)
+        if isinstance(block, Text) and not own:
+            text += block.text
+            continue
+        if text:
+            items.append({"role": "assistant", "content": text})
+            text = ""
+        if isinstance(block, ToolCall):
+            call = {"call_id": draft.call_id(block.id), "name": draft.call_name(block, message.place)}
+            own = {**own, **call} if own else {"type": "function_call", **call, "arguments": block.arguments or "{}"}
+        items.append(own)
+    return [*items, {"role": "assistant", "content": text}] if text else items
 
 
 def _result(result: ToolResult, place: str, message: Message, draft: Draft) -> Payload:
+    draft.note_failure(result, message.place)
+    own = own_form(result, "openai-responses") or {}
     parts = [_part(inner, message.place, draft) for inner in without_blank_texts(result.content)]
     written: Payload = {"type": "function_call_output", "call_id": draft.call_id(result.call_id)}
     written["output"] = parts if parts else plain_text(result.content)
     end = f"{place}.output[{len(parts) - 1}]" if parts else f"{place}.output"
     draft.spot(end, result, marking(parts[-1]) if parts else None, message)
-    return written
+    return {**written, **{key: value for key, value in own.items() if key not in ("call_id", "output")}}
 
 
 def _part(block: Block, place: str, draft: Draft) -> Payload:
+    block = draft.image(block, place) if isinstance(block, Image) else block
     if isinstance(block, Text):
         return {"type": "input_text", "text": block.text}
     if isinstance(block, Image):
-        return {"type": "input_image", "detail": "auto", "image_url": image_address(draft.image(block, place))}
-    if isinstance(block, Native) and block.kind == "input_file":
+        return {"type": "input_image", "detail": block.detail or "auto", "image_url": image_address(block)}
+    if isinstance(block, Native) and block.kind in ("input_file", "input_image"):
         return dict(block.block)
-    raise draft.refuse(block, place)
+    return _part(draft.replaced(block, place), place, draft)
+
+
+def is_item(message: Mapping[str, Any]) -> bool:
+    """Whether a message is an item of Responses: known by its type, or one with an id that is no block either."""
+    kind = message.get("type")
+    if kind == "message":
+        parts = objects(message.get("content"))
+        said = bool(parts) and all(part.get("type") in _SAID for part in parts)
+        return said and message.get("role") == "assistant"
+    if not isinstance(kind, str) or ("role" in message and kind != "additional_tools"):
+        return False
+    return is_kind(kind) or (isinstance(message.get("id"), str) and kind not in _BLOCKS)
+
+
+def is_kind(kind: str) -> bool:
+    """Whether a type is that of an item."""
+    return kind in _GIVEN or kind in _ANSWERED or kind.endswith(("_call", "_call_output"))
+
+
+def is_answer(item: Mapping[str, Any]) -> bool:
+    """Whether an item is the model's: all are but those that a caller adds."""
+    kind = str(item.get("type"))
+    return kind not in _GIVEN and not kind.endswith("_call_output")
+
+
+def read_item(item: Payload, index: int) -> tuple[Role, list[Block]]:
+    """Return the role and the block of an item. The outputs of functions are read as messages are."""
+    place = f"messages[{index}]"
+    own = Native({key: _wire(value) for key, value in item.items() if key not in _PARSED}, api="openai-responses")
+    kind = item["type"]
+    if kind == "message":
+        return "assistant", [
+            Text("".join(str(part.get(_SAID[part["type"]]) or "") for part in item["content"]), own=own)
+        ]
+    if kind == "reasoning":
+        told = [*objects(item.get("summary")), *objects(item.get("content"))]
+        return "assistant", [Thinking("\n\n".join(str(part.get("text") or "") for part in told), own=own)]
+    if kind == "function_call":
+        arguments = item.get("arguments")
+        given = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+        return "assistant", [ToolCall(required(item, "call_id", place), required(item, "name", place), given, own=own)]
+    if kind == "custom_tool_call":
+        given = json.dumps({"input": item.get("input")}, ensure_ascii=False)
+        return "assistant", [ToolCall(required(item, "call_id", place), required(item, "name", place), given, own=own)]
+    return "assistant" if is_answer(item) else "user", [own]
+
+
+def _wire(value: Any) -> Any:
+    """Return a value without what the SDK's own parser added to it."""
+    if isinstance(value, list):
+        return [_wire(part) for part in value]
+    return {key: value[key] for key in value if key not in _PARSED} if isinstance(value, dict) else value
+
+
+def result_of(call: ToolCall) -> Native | None:
+    """Return how the result of a call has to be spelled, None for that of a function."""
+    own = own_form(call, "openai-responses")
+    if own is None or own["type"] != "custom_tool_call":
+        return None
+    return Native({"type": "custom_tool_call_output"}, api="openai-responses")
 
 
 def recognise(body: Body) -> bool:

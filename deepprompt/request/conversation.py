@@ -13,15 +13,20 @@ from dataclasses import dataclass, field, replace
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
 from deepprompt.providers.neutral import Block, Message, ToolCall, ToolResult
-from deepprompt.request.content import read_message
+from deepprompt.providers.responses import result_of
+from deepprompt.request.content import check_known, read_message
 
 
 class Conversation:
-    """The messages of a conversation that only grows."""
+    """The messages of a conversation that only grows.
 
-    def __init__(self, messages: Iterable[Mapping[str, object]] = ()) -> None:
+    With `known`, a user's block has to be one that some provider takes, because the conversation outlives a request.
+    """
+
+    def __init__(self, messages: Iterable[Mapping[str, object]] = (), *, known: bool = False) -> None:
+        self._known = known
         self.messages: list[Message] = []
-        """The messages in neutral values; neighbours that hold nothing but tool results are one message."""
+        """The messages in neutral values; neighbours that hold nothing but tool results, or items, are one message."""
         self.size = 0
         """How many messages the caller added."""
         self._calls: dict[str, ToolCall] = {}
@@ -31,9 +36,9 @@ class Conversation:
 
     def extend(self, messages: Iterable[Mapping[str, object]]) -> None:
         """Read and add messages: all of them, or none if one of them could never be sent."""
-        run = [message for message in self.messages[-1:] if _only_results(message)]
+        run = [message for message in self.messages[-1:] if _joins(message)]
         start = len(self.messages) - len(run)
-        end = _End(self.size, dict(self._calls), self._caller, ChainMap({}, self._ids), run)
+        end = _End(self.size, dict(self._calls), self._caller, ChainMap({}, self._ids), run, self._known)
         for message in messages:
             end.add(message)
         end.close_run()
@@ -45,6 +50,11 @@ class Conversation:
     def answered(self) -> int:
         """How many of the caller's messages stand before the first tool call that has no result yet."""
         return self._caller if self._calls else self.size
+
+    @property
+    def open_calls(self) -> Mapping[str, ToolCall]:
+        """The tool calls that have no result yet, by the id that their result has to name."""
+        return self._calls
 
     def check_answered(self) -> None:
         """Refuse a conversation in which a tool call has no result: it cannot be sent yet."""
@@ -64,41 +74,51 @@ class _End:
     """The ids of all calls so far, with the number that was last put behind each."""
     run: list[Message]
     """The latest messages, if they hold nothing but tool results: more may follow, and all become one message."""
+    known: bool = False
     messages: list[Message] = field(default_factory=list)
 
     def add(self, given: Mapping[str, object]) -> None:
         message = read_message(given, self.size)
-        results = _only_results(message)
-        if self.run and not results:
-            _refuse_open(self.calls, self.caller)
+        if self.known:
+            check_known(message)
+        joins = _joins(message)
+        goes_on = joins and bool(self.run) and self.run[-1].role == message.role
+        may_be_open = goes_on or (joins and message.role == "user")
+        if self.run and not goes_on:
+            if self.run[-1].role == "user" and not may_be_open:
+                _refuse_open(self.calls, self.caller)
             self.close_run()
         notes = [*message.notes]
         blocks = [self._with_name(block, message) for block in message.blocks]
-        if not results:
+        if not may_be_open:
             _refuse_open(self.calls, self.caller)
         blocks = [self._with_id(block, message, notes) for block in blocks]
         self.size += 1
         message = replace(message, blocks=tuple(blocks), notes=tuple(notes))
-        (self.run if results else self.messages).append(message)
+        (self.run if joins else self.messages).append(message)
 
     def close_run(self) -> None:
-        """Make one message of a run of tool results."""
+        """Make one message of a run of tool results, or of the items of one response."""
         if self.run:
-            blocks = tuple([block for message in self.run for block in message.blocks])
+            blocks = [block for message in self.run for block in message.blocks]
+            blocks.sort(key=lambda block: not isinstance(block, ToolResult))
             notes = tuple([note for message in self.run for note in message.notes])
-            self.messages.append(replace(self.run[-1], blocks=blocks, notes=notes))
+            self.messages.append(replace(self.run[-1], blocks=tuple(blocks), notes=notes))
             self.run = []
 
     def _with_name(self, block: Block, message: Message) -> Block:
         """Return a tool result with the name and id of its call; any other block as it is."""
         if not isinstance(block, ToolResult):
             return block
+        if not block.call_id:  # Gemini's may have only the name
+            named = [given for given, call in self.calls.items() if call.name == block.name]
+            block = replace(block, call_id=next(iter(named), block.name))
         if block.call_id not in self.calls:
             raise MessageError(
                 f"tool result {block.call_id!r} has no call of that id in the message before it", message.place
             )
         call = self.calls.pop(block.call_id)
-        return replace(block, call_id=call.id, name=call.name)
+        return replace(block, call_id=call.id, name=call.name, own=block.own or result_of(call))
 
     def _with_id(self, block: Block, message: Message, notes: list[Note]) -> Block:
         """Return a tool call with an id that no other call has; any other block as it is."""
@@ -115,8 +135,9 @@ class _End:
         return call
 
 
-def _only_results(message: Message) -> bool:
-    return bool(message.blocks) and all(isinstance(block, ToolResult) for block in message.blocks)
+def _joins(message: Message) -> bool:
+    """Whether a message is one with its neighbours of the same role: tool results, and items of Responses."""
+    return message.is_item or (bool(message.blocks) and all(isinstance(block, ToolResult) for block in message.blocks))
 
 
 def _unique(given: str, ids: MutableMapping[str, int]) -> str:

@@ -17,7 +17,7 @@ from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, litellm, openai, responses
 from deepprompt.providers.draft import Draft, Settled, says_something, without_blank_texts
 from deepprompt.providers.facts import Facts, bundled_facts
-from deepprompt.providers.neutral import Message, Options, Outline, Payload
+from deepprompt.providers.neutral import Message, Options, Outline, Payload, api_of
 from deepprompt.providers.rules import Rules, near_model
 from deepprompt.request.conversation import Conversation
 from deepprompt.request.marks import Mark, plan_marks
@@ -82,7 +82,8 @@ class RequestBuilder:
     """Builds the requests for one conversation on one prompt, for one provider and model.
 
     Messages before the last responses are settled: they are written once, without marks, and every later body shares
-    them. Read and send a body, but do not change it.
+    them. Read and send a body, but do not change it. With `strict`, a user's block that the provider does not take is
+    refused; otherwise a sentence replaces it, with a note.
     """
 
     def __init__(
@@ -94,8 +95,10 @@ class RequestBuilder:
         model: str,
         tools: Iterable[Mapping[str, object]] | None = None,
         facts: Facts | None = None,
+        strict: bool = False,
     ) -> None:
         self._to, self._rules = to, _rules_of(to, model, facts)
+        self._strict = strict
         self._conversation = conversation
         self._notes: list[Note] = []
         self._outline = read_prompt(prompt, tools, model, self._notes)
@@ -112,7 +115,7 @@ class RequestBuilder:
         notes = [*self._notes, *(note for message in messages for note in message.notes)]
         outline = replace(self._outlined(messages), options=_checked(options, self._to))
         _note_state(outline, notes)
-        draft = Draft(self._rules, notes, self._settled)
+        draft = self._draft(notes, self._settled)
         body = {**WRITERS[self._to](outline, draft)}
         _note_unused(outline.options, body, draft)
         marks = plan_marks(draft.spots, self._rules, options, sent, notes)
@@ -130,9 +133,12 @@ class RequestBuilder:
 
     def build_cached_content(self, ttl: str) -> Request:
         """Return the request that makes Gemini's cached content out of the prompt and the conversation."""
-        draft = Draft(self._rules, [*self._notes, *(note for message in self._window() for note in message.notes)])
+        draft = self._draft([*self._notes, *(note for message in self._window() for note in message.notes)], Settled())
         body = {**gemini.write_cached(self._outlined(self._window()), draft, ttl)}
         return _finished(self._to, body, draft, [], self._rules.explicit_minimum)
+
+    def _draft(self, notes: list[Note], settled: Settled) -> Draft:
+        return Draft(self._rules, notes, api_of(self._to), settled, strict=self._strict)
 
     def _window(self, size: int | None = None) -> list[Message]:
         """Return the messages that are not settled, of all or of the caller's first `size`."""
@@ -151,7 +157,7 @@ class RequestBuilder:
 
     def _settle(self, window: list[Message], sent: int) -> None:
         """Settle the messages before the last response that no mark can go on any more."""
-        said = [number for number, message in enumerate(window) if says_something(message)]
+        said = [number for number, message in enumerate(window) if says_something(message, api_of(self._to))]
         ends = [place for place, number in enumerate(said) if _ends(window[number], sent, self._rules)]
         begun = self._settled.size > 0
         end = 0
@@ -162,7 +168,7 @@ class RequestBuilder:
         if not end:
             return
         outline = self._outlined(window[:end])
-        draft = Draft(self._rules, [], replace(self._settled, messages=()))
+        draft = self._draft([], replace(self._settled, messages=()))
         WRITERS[self._to](outline, draft)
         self._settled = Settled(
             (*self._settled.messages, *draft.written),
@@ -243,7 +249,7 @@ def _builder(
     if not isinstance(messages, Iterable):
         raise MessageError(f"messages are a list, each with a role and content, not {type(messages).__name__}")
     conversation = Conversation()
-    builder = RequestBuilder(prompt, conversation, to=to, model=model, tools=tools, facts=facts)
+    builder = RequestBuilder(prompt, conversation, to=to, model=model, tools=tools, facts=facts, strict=True)
     conversation.extend([*before, *messages])
     return builder
 

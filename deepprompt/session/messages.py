@@ -6,38 +6,63 @@ Whether a message can be sent is checked in `request.conversation`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from deepprompt.errors import MessageError
 from deepprompt.providers.neutral import Payload
+from deepprompt.providers.responses import is_item
+from deepprompt.request.content import as_wire, is_wire_form
 from deepprompt.text.hygiene import scrub
 from deepprompt.tokens import estimate_tokens
 from deepprompt.tools import as_dict, why_not_json
 
 
-def has_results(message: Mapping[str, object]) -> bool:
-    """Whether a message in the form of Anthropic's Messages holds tool results."""
-    content = message.get("content")
-    blocks = content if isinstance(content, list) else []
-    return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
+def plain_messages(given: object) -> list[Payload]:
+    """Return a copy of what a caller appends as messages of plain JSON values, spelled as on the wire.
+
+    That is one message, except for a response of OpenAI's Responses: each of its items is a message.
+    """
+    answer = _as_dict(given) if hasattr(given, "model_dump") else given
+    if isinstance(answer, Mapping) and "role" not in answer:
+        items = answer.get("output")
+        if "type" not in answer and isinstance(items, Sequence) and not isinstance(items, str):
+            return [_plain(item) for item in items]
+        answer = _only_message(answer)
+    return [_plain(answer)]
 
 
-def plain_message(message: object) -> Payload:
-    """Return a copy of a message as plain JSON values."""
-    given = _as_dict(message) if hasattr(message, "model_dump") else message
-    if isinstance(given, Mapping) and isinstance(choices := given.get("choices"), Sequence) and "role" not in given:
-        given = _only_choice(choices)
-    if not isinstance(given, Mapping) or "role" not in given:
-        raise MessageError(f"a message is a mapping with a role, or an SDK's object with one, {_not_a_message(given)}")
-    plain: Payload = json.loads(plain_json(given))
+def plain_message(given: object) -> Payload:
+    """Return a copy of one message as plain JSON values."""
+    return plain_messages(given)[0]
+
+
+def _plain(message: object) -> Payload:
+    if not isinstance(message, Mapping):
+        message = _as_dict(message) if hasattr(message, "model_dump") else message
+    if not isinstance(message, Mapping) or not ("role" in message or is_item(message)):
+        raise MessageError(
+            f"a message is a mapping with a role, or an SDK's object with one, {_not_a_message(message)}"
+        )
+    plain: Payload = json.loads(plain_json(message, as_wire if is_wire_form(message) else _as_dict))
     return plain
 
 
-def _only_choice(choices: Sequence[object]) -> object:
-    """Return the message in a response of Chat Completions."""
+def _only_message(answer: Mapping[str, object]) -> object:
+    """Return the message in a response of Chat Completions, Gemini or Bedrock; anything else as it is."""
+    for key, inner in (("choices", "message"), ("candidates", "content")):
+        if isinstance(found := answer.get(key), Sequence):
+            return _only_choice(found, key, inner)
+    output = answer.get("output")
+    return output["message"] if isinstance(output, Mapping) and "message" in output else answer
+
+
+def _only_choice(choices: Sequence[object], key: str, inner: str) -> object:
+    """Return the message of the only choice, or candidate, in a response."""
     if len(choices) != 1 or not isinstance(choices[0], Mapping):
-        raise MessageError(f"a response with {len(choices)} choices: append the message of one, choices[N].message")
-    return choices[0].get("message")
+        raise MessageError(f"a response with {len(choices)} {key}: append the message of one, {key}[N].{inner}")
+    message = choices[0].get(inner)
+    # Gemini leaves the parts out if there are none.
+    return {"parts": [], **message} if key == "candidates" and isinstance(message, Mapping) else message
 
 
 def _not_a_message(given: object) -> str:
@@ -53,18 +78,21 @@ def _not_a_message(given: object) -> str:
     return f"not {type(given).__name__}"
 
 
-def plain_json(value: object) -> str:
+def plain_json(value: object, default: Callable[[object], object] | None = None) -> str:
     """Return a value as JSON with its keys in their own order, or refuse it if it is not JSON."""
+    default = default or _as_dict
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_as_dict)
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=default)
     except (TypeError, ValueError, RecursionError) as error:
         raise MessageError(f"a message is not JSON: {why_not_json(error)}") from None
     return scrub(text)
 
 
 def _as_dict(value: object) -> object:
-    """Return an SDK's message or block as a mapping."""
-    return value.model_dump(exclude_none=True) if hasattr(value, "model_dump") else as_dict(value)
+    """Return an SDK's message or block as a mapping, spelled as on the wire."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True, exclude_none=True, warnings=False)
+    return as_dict(value)
 
 
 def tokens_of(messages: Iterable[object]) -> int:

@@ -15,11 +15,12 @@ from deepprompt.catalog import bundled
 from deepprompt.errors import DeepPromptError, MessageError, SessionError
 from deepprompt.prompt import Note, Prompt, read_part, write_part
 from deepprompt.providers.facts import Facts
-from deepprompt.providers.neutral import Options, Payload
+from deepprompt.providers.neutral import Options, Payload, ToolResult
 from deepprompt.providers.usage import Usage, read_usage
+from deepprompt.request.content import read_message
 from deepprompt.request.conversation import Conversation
 from deepprompt.request.request import Request
-from deepprompt.session.messages import has_results, plain_json, plain_message, tokens_of
+from deepprompt.session.messages import plain_json, plain_message, plain_messages, tokens_of
 from deepprompt.session.notices import Change, Notices
 from deepprompt.session.prefix import as_prompt, comparable, frozen, prefix_tokens, same, shared
 from deepprompt.session.record import Recorded, Verdict, judge, read_recorded
@@ -52,7 +53,7 @@ class Session:
     def __init__(self, prompt: Prompt | str, *, on_change: OnChange = "notice") -> None:
         self._notices = Notices(on_change)
         self._messages: list[Mapping[str, object]] = []
-        self._conversation = Conversation()  # the same messages in neutral values
+        self._conversation = Conversation(known=True)  # the same messages in neutral values
         self.recorded: list[Recorded] = []
         """The recorded responses with their verdicts, saved with the session."""
         self.prefix = Prompt(())
@@ -93,6 +94,12 @@ class Session:
         return tuple(self._messages)
 
     @property
+    def open_calls(self) -> tuple[OpenCall, ...]:
+        """The tool calls of the last response that have no result yet. Append all results before the next request."""
+        calls = self._conversation.open_calls
+        return tuple(OpenCall(given, call.name, call.arguments) for given, call in calls.items())
+
+    @property
     def waiting(self) -> tuple[Change, ...]:
         """Changes that wait for the next epoch."""
         return self._notices.waiting
@@ -117,15 +124,17 @@ class Session:
         return self._take([], prompt)
 
     def append(self, message: object) -> None:
-        """Append any message, such as a response or a tool result, in the form of Chat Completions or Messages.
+        """Append any message, such as a response or a tool result, as any of the providers spells it.
 
-        It may be a mapping or an SDK's object. A message that could never be sent is refused, and nothing is appended.
+        It may be a mapping or an SDK's object, and a response may be whole. What a response holds is kept as it is and
+        goes back to its own provider; another one that cannot take it is sent the rest, and the request's notes say so.
+        A message that no provider takes is refused, and nothing is appended.
         """
         self.extend([message])
 
     def extend(self, messages: Iterable[object]) -> None:
         """Append several messages: all of them, or none if one is refused."""
-        self._append([plain_message(message) for message in messages])
+        self._append([plain for message in messages for plain in plain_messages(message)])
 
     def _append(self, messages: Sequence[Mapping[str, object]]) -> None:
         self._conversation.extend(messages)
@@ -138,7 +147,7 @@ class Session:
         text = notices.text()
         news = [{"role": "user", "content": text}] if text else []
         # Tool results come first after their calls.
-        self._append([*own, *news] if own and has_results(own[0]) else [*news, *own])
+        self._append([*own, *news] if own and read_message(own[0], 0).of(ToolResult) else [*news, *own])
         notices.mark_sent()
         return changes
 
@@ -285,6 +294,17 @@ class Session:
         except (AttributeError, KeyError, TypeError, ValueError, DeepPromptError) as error:
             raise SessionError(f"{name}: damaged: {error!r:.200}; restore a copy, or start a new session") from None
         return session
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A tool call that waits for its result."""
+
+    id: str
+    """The id that the result has to name."""
+    name: str
+    arguments: str
+    """The arguments as the model wrote them, normally a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,8 @@ class Transcript:
     """What was recorded of the answers, by the number of the request, from 0."""
     labels: tuple[str, ...] = ()
     """What each request was for, if the file says so."""
+    doubts: tuple[str, ...] = ()
+    """The records of a log that were altered, moved or removed, or are not whole, each with its line."""
 
     def replay(self, rules: Rules, gap: float | None, count: Callable[[str], int] = estimate_tokens) -> Replay:
         """Simulate the cache. `gap` is the number of seconds between requests if the file has no times."""
@@ -119,7 +121,8 @@ def read_transcript(data: Any, name: str, provider: str, rules: Rules, facts: Fa
 def read_log_transcript(path: str, name: str) -> Transcript:
     """Return the prompts of a log as requests, in the order in which they were assembled."""
     requests, times, labels = [], [], []
-    for number, record in read_log(path).records:
+    contents = read_log(path)
+    for number, record in contents.records:
         try:
             requests.append(read_request(prompt_of(record)))
             times.append(datetime.fromisoformat(str(record.get("assembly_timestamp"))).timestamp())
@@ -128,6 +131,7 @@ def read_log_transcript(path: str, name: str) -> Transcript:
         labels.append(str(record.get("task_ref")))
     if not requests:
         raise MessageError(f"{name}: no whole record in it")
+    doubts = sorted([*contents.altered, *((number, "not a whole record; skipped") for number in contents.damaged)])
     first = min(times)
     order = sorted(range(len(times)), key=times.__getitem__)  # several processes may have written it
     return Transcript(
@@ -136,6 +140,7 @@ def read_log_transcript(path: str, name: str) -> Transcript:
         tuple(times[at] - first for at in order),
         rebuilt=False,
         labels=tuple(labels[at] for at in order),
+        doubts=tuple(f"{name}:{number}: {reason}" for number, reason in doubts),
     )
 
 

@@ -416,7 +416,12 @@ class TestImages:
     @pytest.mark.parametrize(
         ("block", "image"),
         [
-            ({"type": "image_url", "image_url": {"url": HTTPS, "detail": "high"}}, Image(HTTPS)),
+            ({"type": "image_url", "image_url": {"url": HTTPS, "detail": "high"}}, Image(HTTPS, detail="high")),
+            ({"type": "input_image", "image_url": HTTPS, "detail": "low"}, Image(HTTPS, detail="low")),
+            ({"type": "input_image", "file_id": "f"},
+             Native({"type": "input_image", "file_id": "f"}, api="openai-responses")),
+            ({"type": "image", "source": {"type": "file", "file_id": "f"}},
+             Native({"type": "image", "source": {"type": "file", "file_id": "f"}})),
             ({"type": "image_url", "image_url": HTTPS}, Image(HTTPS)),
             ({"type": "input_image", "image_url": HTTPS}, Image(HTTPS)),
             ({"type": "image_url", "image_url": {"url": "http://a/b"}}, Image("http://a/b")),
@@ -431,8 +436,8 @@ class TestImages:
              Image("", "image/png", PIXEL)),
         ],
     )  # fmt: skip
-    def test_forms(self, block: dict[str, Any], image: Image) -> None:
-        """An image is an address, or a type with its bytes."""
+    def test_forms(self, block: dict[str, Any], image: Image | Native) -> None:
+        """An image is an address, or a type with its bytes; an uploaded one is its provider's own."""
         assert said(block) == (image,)
 
     @pytest.mark.parametrize(
@@ -441,7 +446,7 @@ class TestImages:
             ({"type": "image_url"}, 'an image is {"type": "image_url", "image_url": {"url": URL}}'),
             ({"type": "image_url", "image_url": {}}, 'an image is {"type": "image_url", "image_url": {"url": URL}}'),
             ({"type": "image_url", "image_url": ""}, 'an image is {"type": "image_url", "image_url": {"url": URL}}'),
-            ({"type": "input_image", "file_id": "f"}, 'an image is {"type": "image_url", "image_url": {"url": URL}}'),
+            ({"type": "input_image", "file_id": 5}, 'an image is {"type": "image_url", "image_url": {"url": URL}}'),
             ({"type": "image", "source": "x"}, 'an image is {"type": "image_url", "image_url": {"url": URL}}'),
             ({"type": "image_url", "image_url": "/tmp/boat.png"},
              "the URL of an image starts with https:// or data:MEDIA_TYPE;base64, not '/tmp/boat.png'"),
@@ -462,8 +467,9 @@ class TestImages:
              "data is missing or no text"),
             ({"type": "image", "source": {"type": "base64", "data": PIXEL}}, "media_type is missing or no text"),
             ({"type": "image", "source": {"type": "url", "url": ""}}, "url is empty"),
-            ({"type": "image", "source": {"type": "file", "file_id": "f"}},
-             "the source of an image is base64 or url, not 'file'"),
+            ({"type": "image", "source": {"type": "file"}}, "file_id is missing or no text"),
+            ({"type": "image", "source": {"type": "disk"}},
+             "the source of an image is base64, url or file, not 'disk'"),
         ],
     )  # fmt: skip
     def test_wrong(self, block: dict[str, Any], error: str) -> None:
@@ -574,8 +580,8 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "None for a block": ([{"role": "user", "content": ["x", None]}], f"messages[0].content[1]: {NO_BLOCK}None"),
     "bytes for a block": ([{"role": "user", "content": [b"x"]}], f"messages[0].content[0]: {NO_BLOCK}b'x'"),
     "a list for a block": ([{"role": "user", "content": [["x"]]}], f"messages[0].content[0]: {NO_BLOCK}['x']"),
-    "no type": ([{"role": "user", "content": [{"text": "x"}]}],
-        f"messages[0].content[0]: {NO_BLOCK}{{'text': 'x'}}"),
+    "no type": ([{"role": "user", "content": [{"txt": "x"}]}],
+        f"messages[0].content[0]: {NO_BLOCK}{{'txt': 'x'}}"),
     "a number for a type": ([{"role": "user", "content": [{"type": 5, "text": "a" * 99}]}],
         f"messages[0].content[0]: {NO_BLOCK}{{'type': 5, 'text': '{'a' * 39}"),
     "a text block without text": ([{"role": "user", "content": [{"type": "text"}]}],

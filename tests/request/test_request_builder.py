@@ -234,7 +234,7 @@ def test_nothing_to_send() -> None:
 def test_what_is_refused_is_refused_again() -> None:
     """A message that the provider does not take is named by its place each time, also among what would be settled."""
     image = {"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}}
-    growing = Growing(replace(RULES, tools=(BASH,)), **SONNET_ON_BEDROCK)
+    growing = Growing(replace(RULES, tools=(BASH,)), **SONNET_ON_BEDROCK, strict=True)
     growing.extend([user("1"), *call("a"), {"role": "user", "content": [image]}, assistant("2"), user("3")])
     for _ in range(2):
         with pytest.raises(MessageError) as refused:

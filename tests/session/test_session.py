@@ -336,7 +336,8 @@ WRONG: dict[str, tuple[Any, str]] = {
         "a response with 2 choices: append the message of one, choices[N].message",
     ),
     "a choice without a message": ({"choices": [{}]}, f"{NO_MESSAGE}not NoneType"),
-    "no content": ({"role": "user", "parts": []}, "messages[0]: no content; its fields are role, parts"),
+    "no content": ({"role": "user", "text": "Hi"}, "messages[0]: no content; its fields are role, text"),
+    "no parts": ({"role": "user", "parts": []}, "messages[0]: no parts; a user's content has at least one"),
     "another role": (
         {"role": "model", "content": "Hi"},
         "messages[0]: unknown role 'model'; the roles are system, developer, user, assistant, tool",
@@ -379,8 +380,9 @@ class Block:
     def __init__(self, **fields: Any) -> None:
         self.fields = fields
 
-    def model_dump(self, *, exclude_none: bool) -> dict[str, Any]:
+    def model_dump(self, *, exclude_none: bool, mode: str, by_alias: bool, warnings: bool) -> dict[str, Any]:
         """Return the fields, those that are there."""
+        assert (mode, by_alias, warnings) == ("json", True, False)
         return {key: value for key, value in self.fields.items() if value is not None or not exclude_none}
 
 
