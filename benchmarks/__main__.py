@@ -23,7 +23,7 @@ MODULES = {
     "repositories": "git, in a small and in a large repository",
     "conversations": "ten messages more, after ten thousand",
     "streams": "a million prompts on one prefix, and a file of 50 GiB",
-    "growth": "how cost grows with parts, messages and skills",
+    "growth": "how cost grows with parts, messages, skills and hostile text",
 }
 
 HEAD = "\n{0}: {1}\n" + f"{'':60}{'ours':>9} {'limit':>9} {'ratio':>9} {'target':>7}"

@@ -91,7 +91,7 @@ def rows(settings: Settings) -> Iterator[Row]:
         for name, render in renderers("".join(fixed), ["suffix"]).items()
     }
     new = compare({"join": join, "deepprompt": build, **rivals}, rounds)
-    yield row(f"build(), {size}, a new context of sections rendered before", new, target=2)
+    yield row(f"build(), {size}, another context, its sections cached", new, target=2)
     yield row(
         "build(), a new context of new texts",
         compare({"join": join, "deepprompt": build_unread}, rounds),

@@ -1,7 +1,8 @@
-"""How cost grows: with the parts of a prompt, the messages of a session, the skills of a project.
+"""How cost grows: with the parts of a prompt, the messages of a session, the skills of a project, a hostile text.
 
-The ratio is the time for one part, message or skill over that in the line before; 1 is linear growth. It is the
-processor's time, because nothing is timed beside it that the same noise would hit.
+The ratio is the time for one part, message, skill or character over that in the line before, or in a text of half the
+length; 1 is linear growth. It is the processor's time, because nothing is timed beside it that the same noise would
+hit.
 """
 
 from __future__ import annotations
@@ -15,13 +16,37 @@ from pathlib import Path
 from benchmarks.builds import SENTENCE, example_project
 from benchmarks.measure import Row, Settings, shown
 from deepprompt import Part, Session, SystemPromptBuilder, load_skills
-from deepprompt.prompt import Pace
+from deepprompt.prompt import Note, Pace
+from deepprompt.systems.tagged import TAGS
+from deepprompt.text.disarm import escape_boundary, escape_tags
+from deepprompt.text.hygiene import neutralise
+from deepprompt.text.secrets import redact
 
 Work = Callable[[], object]
 
+# A text from outside can make a search slow by repeating the beginning of what is searched for.
+REPEATED = {
+    "brackets": "<",
+    "brackets and bars": "<|",
+    "square brackets": "[/",
+    "halves of a token": "<|im_en",
+    "halves of a tag": "</I n s t r ",
+    "lines of a speaker": "<system>\n",
+    "fences": "> ```\n- ~~~\n",
+    "bars": "|DSML",
+    "equals signs": "= ",
+    "backslashes": "\\",
+    "hidden characters": "\u200b",
+    "blank Braille cells": "⣿\u2800",
+    "forms of letters": "ﬆ㎃",
+    "beginnings of keys": "sk-ant-eyJ",
+    "beginnings of addresses": "://a:",
+    "beginnings of private keys": "-----BEGIN A ",
+}
+
 
 def rows(settings: Settings) -> Iterator[Row]:
-    """Measure parts, messages and skills."""
+    """Measure parts, messages, skills and texts."""
     runs = 3 if settings.quick else 7
     yield from _grown("parts", {count: _parts(count) for count in (1, 10, 100, 1_000)}, runs * 3)
     yield from _grown(
@@ -34,6 +59,10 @@ def rows(settings: Settings) -> Iterator[Row]:
             count: _skills(Path(folder), count) for count in (10, 100, 1_000, 10_000)[: 2 if settings.quick else 4]
         }
         yield from _grown("skills", works, 3)
+    size = 1 << (12 if settings.quick else 16)
+    for name, unit in REPEATED.items():
+        half, whole = (_median(_text(unit * (length // len(unit))), runs) for length in (size, 2 * size))
+        yield Row(f"{2 * size:,} characters: {name}", shown(whole), shown(half), whole / half / 2)
 
 
 def _grown(name: str, works: dict[int, Work], runs: int) -> Iterator[Row]:
@@ -74,6 +103,14 @@ def _messages(count: int) -> Work:
             session.append({"role": "assistant", "content": f"Answer {number}. {SENTENCE}"})
         session.user("The last one.")
         return session.request(to="anthropic", model="claude-opus-5-5")
+
+    return work
+
+
+def _text(text: str) -> Work:
+    def work() -> str:
+        notes: list[Note] = []
+        return escape_boundary(escape_tags(neutralise(redact(text, "", notes), "", notes), TAGS, "", notes), "", notes)
 
     return work
 

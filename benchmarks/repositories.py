@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.measure import Row, Settings, compare, row
-from deepprompt import read_git
+from deepprompt import gather, read_git
 from deepprompt.sources.git import snapshot as git_module
 
 ENVIRONMENT = {
@@ -54,6 +54,9 @@ def _measured(repository: Path, name: str, rounds: int, again: float, first: flo
     note = f"the slowest plain command is {slowest}"
     yield row(f"read_git again, {name}", compare(limit | {"ours": read}, rounds), target=again, note=note)
     yield row(f"read_git for the first time, {name}", compare(limit | {"ours": read_first}, rounds), target=first)
+    around = gather(repository, timeout=60)
+    refreshing = compare({"read_git": read, "ours": around.refreshed}, rounds)
+    yield row(f"refreshed() beside read_git, {name}", refreshing, target=1.1)
     one_by_one = compare(limit | {"all": lambda: [work() for work in plain.values()]}, rounds)
     yield row(f"the five plain commands one by one, {name}", one_by_one)
 

@@ -28,12 +28,16 @@ _NAMES = {
     "sources.claude_md": ("load_claude_md",),
     "sources.git.snapshot": ("GitSnapshot", "read_git"),
     "sources.instructions": ("InstructionFile", "load_instruction_files"),
+    "sources.plan.plan": ("plan_instructions",),
     "sources.project": ("ProjectContext", "discover_project_context"),
     "sources.skills": ("load_skills",),
+    "sources.surroundings": ("Surroundings", "gather"),
     "systems.agents": (
-        "AgentDefinition", "agent_prompt", "assemble_subagent_prompt", "compose_subagent_prompt", "reminder",
+        "AgentDefinition", "agent_prompt", "assemble_subagent_prompt", "attach", "compose_subagent_prompt", "reminder",
+        "reminders_for",
     ),
     "systems.audit": ("AuditLog",),
+    "systems.budget": ("validate_budget",),
     "systems.builder": ("BASE_PROMPT_V1", "SystemPromptBuilder", "inject_recalled"),
     "systems.context": ("render_project_context",),
     "systems.preset": (
@@ -45,7 +49,8 @@ _NAMES = {
     ),
     "systems.template": ("PromptAssembler",),
     "systems.tiers": (
-        "Tier", "TieredContext", "UrlContent", "assemble_messages", "compose_messages", "tiered_system_prompt",
+        "Tier", "TieredContext", "UrlContent", "assemble_messages", "commit_prompt", "compaction_prompt",
+        "compose_messages", "edit_reminder", "tiered_system_prompt",
     ),
     "systems.toolset": ("tool_definitions",),
     "tokens": ("estimate_tokens",),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from importlib import import_module
 
 from deepprompt import __version__
@@ -54,10 +54,11 @@ def _run(arguments: list[str]) -> int:
     command = next((argument for argument in arguments if argument[:1] != "-"), None)
     # Making a parser takes as long as reading an instruction file: if a command stands first, only it gets one.
     alone = bool(arguments) and arguments[0] in COMMANDS
-    parser = _parsers(arguments[:1] if alone else list(COMMANDS), [command or ""])[""]
+    parsers = _parsers(arguments[:1] if alone else list(COMMANDS), [command or ""])
+    parser = parsers[""]
     if command is not None and command not in COMMANDS:
         parser.error(unknown_command(command))
-    _refuse_planted_options(parser, arguments)
+    _refuse_planted_options(parsers, arguments)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         options.refuse(unknown)
@@ -65,13 +66,23 @@ def _run(arguments: list[str]) -> int:
     return code
 
 
-def _refuse_planted_options(parser: argparse.ArgumentParser, arguments: list[str]) -> None:
+def _refuse_planted_options(parsers: Mapping[str, _Parser], arguments: list[str]) -> None:
     """Refuse an option that is also the name of a file here: a shell's `*` makes options of such names."""
+    known = {name for parser in parsers.values() for name in parser._option_string_actions}
     for argument in arguments:
         if argument == "--":
             return
-        if argument[:1] == "-" and len(argument) > 1 and "\0" not in argument and os.path.lexists(argument):
-            parser.error(f"{argument} is an option and also a file here; write ./* for all files, or rename it")
+        if _is_option(argument, known) and "\0" not in argument and os.path.lexists(argument):
+            parsers[""].error(f"{argument} is an option and also a file here; write ./* for all files, or rename it")
+
+
+def _is_option(argument: str, known: Set[str]) -> bool:
+    """Whether argparse takes an argument for an option. A negative number is none, nor is `- a text`."""
+    if argument[:1] != "-" or argument == "-":
+        return False
+    if argument.partition("=")[0] in known or (argument[1] != "-" and argument[:2] in known):
+        return True
+    return " " not in argument and not argument[1:].replace(".", "", 1).isdecimal()
 
 
 def _let_go(stream: TextIO | None) -> None:

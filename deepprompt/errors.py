@@ -17,6 +17,7 @@
     ├── UsageError            a response has no usage, or impossible numbers
     └── PromptAssemblyError   a template cannot be assembled; `problems` lists every reason, in order
         ├── UnresolvedTokenError  a line that starts with $$ names no include
+        ├── UnusedIncludeError    an include is given, and no line of the template uses it
         ├── IncludeNotFoundError  a file is missing, empty or not a regular file
         ├── NestedTokenError      an included file contains a directive itself
         ├── EncodingError         a file is not UTF-8
@@ -124,13 +125,21 @@ class PromptAssemblyError(DeepPromptError):
         self.problems = problems or (self,)
         super().__init__("; ".join(problem.where_and_what() for problem in self.problems))
 
+    def where(self) -> str:
+        """Return the place of the problem as `FILE:LINE`, or as `FILE` if it is about the whole file."""
+        return f"{self.path}:{self.line}" if self.line else self.path
+
     def where_and_what(self) -> str:
         """Return the problem as `FILE:LINE: REASON`."""
-        return f"{self.path}:{self.line}: {self.reason}" if self.line else f"{self.path}: {self.reason}"
+        return f"{self.where()}: {self.reason}"
 
 
 class UnresolvedTokenError(PromptAssemblyError):
     """A line that starts with $$ names no include."""
+
+
+class UnusedIncludeError(PromptAssemblyError):
+    """An include is given, and no line of the template uses it."""
 
 
 class IncludeNotFoundError(PromptAssemblyError):

@@ -53,3 +53,15 @@ MoveKind = Literal[
     "terminal", "listing", "umask", "temp",
 ]  # fmt: skip
 """A change of a function's surroundings; `deepprompt.checks.perturb.moves.MOVES` explains each."""
+
+EntryKind = Literal["global", "project", "local", "rule", "import"]
+"""What an entry of a load plan is: a file of the user's, of the project, of one checkout, a rule, or an import."""
+
+EntryReason = Literal[
+    "loaded", "cut", "shadowed", "duplicate", "blank", "missing", "refused", "unreadable", "over limit", "conditional",
+    "outside", "excluded", "depth", "cycle",
+]  # fmt: skip
+"""Why a file is or is not included in a load plan."""
+
+Trust = Literal["user", "repository", "outside"]
+"""Who wrote an instruction file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -57,6 +58,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if examples.FEW:
         settings.register_profile("few", settings(), max_examples=settings().max_examples // examples.FEWER)
         settings.load_profile("few")
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave the thousands of tests alone: going through them takes a tenth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 class OwnFile(PromptFile):

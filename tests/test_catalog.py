@@ -77,7 +77,8 @@ class TestBundled:
 
     def test_families(self) -> None:
         """The bundled catalogue has the families of all systems."""
-        assert bundled().families() == ["base", "claude_code", "providers", "session", "tagged", "text", "tiers"]
+        families = "base claude_code profiles providers request session tagged text tiers"
+        assert bundled().families() == families.split()
         assert bundled().versions("claude_code") == ["2.1.37"]
         assert bundled().versions("base") == ["1.0.0"]
 
@@ -530,7 +531,7 @@ class TestText:
         """A part of a family that there is not is an error that lists the families."""
         with pytest.raises(UnknownPartError) as caught:
             bundled().text("nobody", "1.0.0", "one")
-        families = "base, claude_code, providers, session, tagged, text, tiers"
+        families = ", ".join(bundled().families())
         assert str(caught.value) == f"deepprompt has no nobody/1.0.0/one.md; families: {families}"
 
     def test_no_families(self, tmp_path: Path) -> None:

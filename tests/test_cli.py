@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import deepprompt
+from deepprompt.catalog import bundled
 from deepprompt.cli import main
 from deepprompt.commands import COMMANDS
 
@@ -57,10 +58,9 @@ def is_one_line(said: bytes) -> bool:
     )
 
 
-FAMILIES = "base, claude_code, providers, session, tagged, text, tiers"
-VERSIONS = (
-    "base 1.0.0\nclaude_code 2.1.37\nproviders 2026.11.15\nsession 1.0.0\ntagged 1.0.0\ntext 2026.11.18\ntiers 1.0.0\n"
-)
+# Which there are, tests/test_catalog.py and tests/commands/test_versions.py say.
+FAMILIES = ", ".join(bundled().families())
+VERSIONS = "".join(f"{name} {' '.join(bundled().versions(name))}\n" for name in bundled().families())
 
 
 class TestHelp:

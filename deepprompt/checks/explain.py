@@ -6,7 +6,7 @@ are how much it adds to the count of everything before it, so they add up too, e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -21,7 +21,9 @@ from deepprompt.prompt import (
     DYNAMIC_CONTEXT_BOUNDARY,
     INSTRUCTIONS_HEADING,
     SKILLS_HEADING,
+    Note,
     Pace,
+    notes_of,
 )
 from deepprompt.providers.segments import Segment
 
@@ -72,6 +74,8 @@ class Explanation:
     basis: str
     """How the tokens were counted."""
     exact: bool
+    notes: tuple[Note, ...] = ()
+    """What was neutralised, refused, cut or skipped when the prompt was built, as far as it is known."""
 
     @cached_property
     def bytes(self) -> int:
@@ -115,7 +119,26 @@ def explain(request: object, counter: Counter = ESTIMATE) -> Explanation:
         size, tokens = size_of(segment.text), end - before
         rows.append(_row(segment, start, size, tokens, tokens / total if total else 0.0))
         start, before = start + size, end
-    return Explanation(tuple(rows), settings, counter.basis, counter.exact)
+    return Explanation(tuple(rows), settings, counter.basis, counter.exact, read_notes(request))
+
+
+def read_notes(request: object) -> tuple[Note, ...]:
+    """Return the notes of a prompt or a request: those that it carries, or those that `build --json` printed."""
+    if not isinstance(request, Mapping):
+        return notes_of(request)
+    rows = request.get("notes")
+    found = []
+    for row in rows if isinstance(rows, list) else ():
+        fields = [row.get(name) for name in ("kind", "source", "detail", "offset", "count")] if _is_note(row) else []
+        found += [Note(*fields)] if fields else []
+    return tuple(found)
+
+
+def _is_note(row: object) -> bool:
+    """Whether a value of a report is a note."""
+    if not isinstance(row, Mapping) or not all(isinstance(row.get(name), str) for name in ("kind", "source", "detail")):
+        return False
+    return isinstance(row.get("offset"), int | None) and isinstance(row.get("count"), int)
 
 
 def _row(segment: Segment, start: int, size: int, tokens: int, share: float) -> Row:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 COMMANDS = {
     "build": "print the system prompt for a folder",
+    "plan": "list the instruction files that an agent loads, and why",
+    "skills": "list a project's skills, and what is wrong with them",
     "assemble": "assemble one prompt from a template and its includes",
     "compile": "assemble every node of each workflow, or report every problem",
     "replay": "assemble a log's prompts again, and report changed includes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from deepprompt.commands.options import add_root_options, given
-from deepprompt.commands.output import write, write_json
+from deepprompt.commands.output import say_notes, write, write_json
 from deepprompt.systems.audit import AuditLog, record_of
 from deepprompt.systems.template import PromptAssembler
 
@@ -41,6 +41,7 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error("--by-hash needs --log FILE")
     assembler = PromptAssembler(options.root, options.template_root, options.minify_json)
     assembled = assembler.assemble(options.task_ref, includes)
+    say_notes(assembled.notes)
     if options.log:
         prompts = "by-hash" if options.by_hash else "inline"
         AuditLog(options.log, workspace=options.root, prompts=prompts, inside_workspace=options.log_in_root).append(

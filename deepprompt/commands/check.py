@@ -14,11 +14,11 @@ from deepprompt.checks.lock import review as lock_review
 from deepprompt.checks.lock.lock import compare_locks
 from deepprompt.checks.perturb.perturb import Stability, perturb
 from deepprompt.checks.settings import Settings
-from deepprompt.commands.inputs import target_function
+from deepprompt.commands.inputs import stay_inside, target_function
 from deepprompt.commands.options import add_folder_option, working_folder
 from deepprompt.commands.output import write, write_json, write_lines
 from deepprompt.commands.settings import FILE, add_settings_options, settings_of
-from deepprompt.commands.targets import load_subject, lock_target, read_locked, stay_inside
+from deepprompt.commands.targets import load_subject, lock_target, read_locked
 from deepprompt.errors import DeepPromptError
 
 _Made = TypeVar("_Made")

@@ -9,8 +9,9 @@ import re
 import sys
 from dataclasses import dataclass
 
+from deepprompt.commands.compiled import finish, read_list, write_prompt
 from deepprompt.commands.options import add_root_options, given
-from deepprompt.commands.output import say, write
+from deepprompt.commands.output import say
 from deepprompt.errors import MessageError, PromptAssemblyError, SourceError
 from deepprompt.sources.files import read_named
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler
@@ -40,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=given,
         default=os.path.join("build", "prompts"),
         metavar="DIR",
-        help="the folder to write to (default: build/prompts)",
+        help="the folder to write to, where prompts of nodes that are gone are removed (default: build/prompts)",
     )
     parser.add_argument("--check", action="store_true", help="report problems, and write nothing")
 
@@ -64,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     for index, node in enumerate(nodes, 1):
         _progress(index, len(nodes))
         try:
-            done.append((node, assembler.assemble_node(node.fields)))
+            done.append((node, assembler.assemble_node(node.fields, strict=True)))
         except PromptAssemblyError as error:
             problems += [
                 f"{node.path}:{node.line}: node {node.name!r}: {problem.where_and_what()}" for problem in error.problems
@@ -74,19 +75,23 @@ def run(options: argparse.Namespace) -> int:
     if problems:
         say(f"{counted(len(problems), 'problem')}; nothing was written")
         return 1
-    if not options.check:
-        for node, assembled in done:
-            folder = os.path.join(options.out, node.workflow)
-            try:
-                os.makedirs(folder, exist_ok=True)
-            except OSError as error:
-                raise SourceError(f"{folder}: {error.strerror}") from None
-            write(assembled.content, os.path.join(folder, f"{node.name}.txt"))
-            write(f"{assembled.content_hash}\n", os.path.join(folder, f"{node.name}.sha256"))
-    right = "is right" if len(done) == 1 else "are right"
-    became = right if options.check else f"written to {options.out}"
+    became = ("is right" if len(done) == 1 else "are right") if options.check else _write(done, seen, options.out)
     say(f"{counted(len(done), 'prompt')} of {counted(len(seen), 'workflow')} {became}")
     return 0
+
+
+def _write(done: list[tuple[_Node, AssembledPrompt]], workflows: dict[str, str], folder: str) -> str:
+    """Write the prompts, remove those of nodes that are gone, and return what was done, for a message."""
+    old = read_list(folder)
+    new = {}
+    for node, assembled in done:
+        name = f"{node.workflow}/{node.name}"
+        new[name] = write_prompt(folder, name, assembled.content, assembled.content_hash, node.path)
+    removed, stayed = finish(folder, old, new, workflows)
+    for name in stayed:
+        say(f"{os.path.join(folder, name)}.txt: its node is gone, and it was changed since; remove it yourself")
+    gone = f"; {counted(len(removed), 'stale prompt')} removed: {', '.join(removed)}" if removed else ""
+    return f"written to {folder}{gone}"
 
 
 def _workflow_files(paths: list[str]) -> list[str]:

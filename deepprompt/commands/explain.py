@@ -1,15 +1,16 @@
-"""`deepprompt explain`: the parts of a prompt in order, with their origins and sizes that add up to the whole."""
+"""`deepprompt explain`: the parts of a prompt in order, with origins and sizes that add up, and the notes on them."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
 
-from deepprompt.checks.explain import Explanation, Row, explain
-from deepprompt.commands.inputs import built, counter_from_options, load_request
+from deepprompt.checks.explain import Explanation, Row, explain, read_notes
+from deepprompt.commands.inputs import TIMEOUT, built, counter_from_options, name_of, read_input, segments_of
 from deepprompt.commands.options import add_counting_options, add_folder_option, given, working_folder
 from deepprompt.commands.output import write, write_json
 from deepprompt.prompt import Pace
@@ -39,8 +40,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the parts, the boundaries and marks between them, and the totals."""
     if options.prompt:
-        segments = load_request(options.prompt, working_folder(options))
+        value = read_input(options.prompt, working_folder(options), TIMEOUT)
+        segments = segments_of(value, name_of(options.prompt))
         found = explain(segments, counter_from_options(options, model_of(segments)))
+        found = dataclasses.replace(found, notes=read_notes(value))
     else:
         found = explain(built(["--cwd", working_folder(options)]), counter_from_options(options))
     if options.json:
@@ -80,6 +83,7 @@ def _report(found: Explanation) -> dict[str, object]:
             }
             for number, row in enumerate(found.rows)
         ],
+        "notes": [dataclasses.asdict(note) for note in found.notes],
     }
 
 
@@ -111,6 +115,10 @@ def _table(found: Explanation) -> Iterator[str]:
     yield f"tokens: {_plain(found.basis)}"
     for name, value in found.settings:
         yield _plain(f"{name}: {value[:80]}")
+    if found.notes:
+        yield ""
+        yield "notes:"
+        yield from (_plain(str(note)) for note in found.notes)
 
 
 def _cells(row: Row) -> tuple[str, ...]:

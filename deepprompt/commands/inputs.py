@@ -21,7 +21,7 @@ from deepprompt.counters import Counter, calibrate, counter_for
 from deepprompt.errors import MessageError, SourceError, UsageError
 from deepprompt.prompt import Prompt
 from deepprompt.providers.segments import Segment
-from deepprompt.sources.function import Function, Surroundings, call_function, find_function, is_function
+from deepprompt.sources.function import Function, Scene, call_function, find_function, is_function
 from deepprompt.text.parse import parse_json, parse_json_lines
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
@@ -34,21 +34,24 @@ TIMEOUT = 60.0
 """The time that one call of a function may take, in seconds, unless set otherwise."""
 
 _BOM = "\ufeff"
+# Folders that `build` only names in the prompt, or looks no higher than.
+_ONLY_SHOWN = ("--directory", "--root")
 # A text that begins like this is meant as JSON, even if it is not valid.
 _LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
 
 
 def load_request(target: str, folder: str = os.curdir) -> list[Segment]:
     """Return the segments of the prompt or request in a file, or of what a function returns."""
-    return _segments(read_input(target, folder, TIMEOUT), name_of(target))
+    return segments_of(read_input(target, folder, TIMEOUT), name_of(target))
 
 
 def parse_request(text: str, name: str) -> list[Segment]:
     """Return the segments of the prompt or request in a text."""
-    return _segments(parse_input(text, name), name)
+    return segments_of(parse_input(text, name), name)
 
 
-def _segments(value: object, name: str) -> list[Segment]:
+def segments_of(value: object, name: str) -> list[Segment]:
+    """Return the segments of a prompt or request; errors name it."""
     try:
         return read_request(value)
     except MessageError as error:
@@ -145,9 +148,38 @@ def is_there(path: str) -> bool:
         return False
 
 
-def _now(folder: str) -> Surroundings:
+def stay_inside(target: str, folder: str) -> None:
+    """Refuse a target of a project's settings if it is read from outside the project, or a link leads there."""
+    top = os.path.realpath(folder).rstrip(os.sep)
+    for path in _paths(target, folder):
+        try:
+            place = os.path.realpath(os.path.join(folder, path))
+        except ValueError:  # no path has a NUL
+            place = ""
+        if not f"{place}{os.sep}".startswith(f"{top}{os.sep}"):
+            what = target if path == target else f"{target}: {path}"
+            raise SourceError(f"{what}: leads out of the project; only a file named on the command line may")
+
+
+def _paths(target: str, folder: str) -> list[str]:
+    """Return the files and folders that a target reads: itself, the file of a function, or those of `build`'s options.
+
+    Modules are left out, since Python finds them, and packages are installed elsewhere.
+    """
+    function = target_function(target, folder)
+    if function is None:
+        return [target] if is_there(os.path.join(folder, target)) else []
+    if function.module != __name__:
+        return [target.rpartition(":")[0]] if function.file else []
+    from deepprompt.commands.parsers import path_values
+
+    parser = _build_parser()
+    return path_values(parser, parser.parse_args(shlex.split(target)[1:]), but=_ONLY_SHOWN)
+
+
+def _now(folder: str) -> Scene:
     """Return the surroundings of a call as they are: the folder and the time."""
-    return Surroundings(os.path.abspath(folder), time.time())
+    return Scene(os.path.abspath(folder), time.time())
 
 
 def target_function(target: str, folder: str) -> Function | None:
@@ -177,24 +209,29 @@ def built(arguments: list[str], outside: Sequence[str] = ()) -> Prompt:
     It runs in a process of its own, perhaps in a copy of the project. Programs in the folders `outside`, the work
     trees of the real one, are not found there either.
     """
-    from deepprompt.commands import build
-
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     places = {entry: f"{os.path.realpath(entry)}{os.sep}" for entry in entries}
     kept = [entry for entry in entries if not places[entry].startswith(tuple(f"{top}{os.sep}" for top in outside))]
     os.environ["PATH"] = os.pathsep.join(kept)
 
-    class Parser(argparse.ArgumentParser):
-        """A parser that raises wrong usage as an error."""
+    from deepprompt.commands import build
 
-        def error(self, message: str) -> None:  # type: ignore[override]
-            raise SourceError(message)
-
-    parser = Parser(prog="deepprompt build", allow_abbrev=False)
-    build.configure(parser)
-    parser.set_defaults(usage_error=parser.error)
-    options = parser.parse_args(arguments)
+    options = _build_parser().parse_args(arguments)
     for name in ("to", "json", "out"):
         if getattr(options, name):
             raise SourceError(f"--{name} is only for the command itself; here only the prompt matters")
     return build.compose(options, [])
+
+
+def _build_parser() -> argparse.ArgumentParser:
+    """Return the parser of `build`, which raises wrong usage as an error."""
+    from deepprompt.commands import build
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> None:  # type: ignore[override]
+            raise SourceError(message)
+
+    parser = Parser(prog="deepprompt build", allow_abbrev=False, add_help=False)  # which would end the process
+    build.configure(parser)
+    parser.set_defaults(usage_error=parser.error)
+    return parser

@@ -171,6 +171,8 @@ def _session(options: argparse.Namespace, data: Any, name: str) -> View:
         transcript = read_log_transcript(os.path.join(working_folder(options), options.old), name)
     else:
         transcript = read_transcript(data, name, provider, rules, facts)
+    for line in transcript.doubts:
+        say(line)
     counter = counter_from_options(options, rules.model)
     replay = transcript.replay(rules, options.gap, _count(counter))
     return timeline_view(
@@ -182,6 +184,7 @@ def _session(options: argparse.Namespace, data: Any, name: str) -> View:
         answers=transcript.answers,
         assumed=replay.assumed,
         labels=transcript.labels,
+        doubts=transcript.doubts,
     )
 
 

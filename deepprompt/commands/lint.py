@@ -12,11 +12,11 @@ from deepprompt.checks.lint.findings import Subject
 from deepprompt.checks.lint.linter import RULES, known_code, lint_all, unknown_models
 from deepprompt.checks.lint.report import as_json, describe, sarif_log, unread_lines
 from deepprompt.checks.settings import Settings
-from deepprompt.commands.inputs import is_code
+from deepprompt.commands.inputs import is_code, stay_inside
 from deepprompt.commands.options import add_folder_option, check_provider, given, working_folder
 from deepprompt.commands.output import say, show_progress, write, write_json, write_lines
 from deepprompt.commands.settings import add_settings_options, configured_prompt, settings_of
-from deepprompt.commands.targets import load_subject, read_file, stay_inside, unread
+from deepprompt.commands.targets import load_subject, read_file, unread
 from deepprompt.errors import DeepPromptError, SourceError
 from deepprompt.providers.facts import bundled_facts
 

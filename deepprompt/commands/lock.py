@@ -12,11 +12,11 @@ from deepprompt.checks.lock.file import is_lock, lock_text, read_lock
 from deepprompt.checks.lock.lock import LockedPrompt, compare_locks
 from deepprompt.checks.lock.review import as_json, review, written
 from deepprompt.checks.settings import NOT_PLAIN, Settings, is_plain_name
-from deepprompt.commands.inputs import is_there
+from deepprompt.commands.inputs import is_there, stay_inside
 from deepprompt.commands.options import add_folder_option, given, own_text, working_folder
 from deepprompt.commands.output import refuse_links, write, write_json, write_lines
 from deepprompt.commands.settings import add_settings_options, settings_of
-from deepprompt.commands.targets import lock_target, read_locked, stay_inside
+from deepprompt.commands.targets import lock_target, read_locked
 from deepprompt.errors import SourceError
 from deepprompt.sources.files import NOT_REGULAR
 from deepprompt.text.display import display
@@ -74,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
 def _named(target: str, settings: Settings, folder: str) -> tuple[str, str]:
     """Return the name and the target: the name before `=`, the name in the settings, or else the target itself."""
     if target in settings.prompts and not is_there(os.path.join(folder, target)):  # a file is read, not looked up
+        stay_inside(settings.prompts[target], folder)
         return target, settings.prompts[target]
     name, equals, rest = target.partition("=")
     name, rest = (name, rest) if equals and rest and name.replace("-", "_").isidentifier() else (target, target)

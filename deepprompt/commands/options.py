@@ -20,6 +20,13 @@ def given(value: str) -> str:
     return value
 
 
+def count(value: str) -> int:
+    """Take a whole number above 0."""
+    if not value.isascii() or not value.isdecimal() or len(value) > 12 or not int(value):
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, not {value!r:.40}")
+    return int(value)
+
+
 def seconds(value: str) -> float:
     """Take a number of seconds."""
     try:
@@ -36,6 +43,24 @@ def add_folder_option(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--cwd", metavar="DIR", type=given, default=os.curdir, help="the project's folder (default: the current one)"
     )
+
+
+def add_home_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--home`, see `home_folder`."""
+    parser.add_argument(
+        "--home",
+        metavar="DIR",
+        help="the user's home folder, searched after the project (default: yours; '' searches none)",
+    )
+
+
+def home_folder(options: argparse.Namespace) -> str:
+    """Return the folder that `--home` names, the user's own by default, "" if there is none."""
+    home: str = options.home
+    if home is None:
+        home = os.path.expanduser("~")
+        home = "" if home == "~" or os.environ.get("HOME") == "" else home
+    return os.path.abspath(home) if home else ""
 
 
 def add_root_options(parser: argparse.ArgumentParser) -> None:

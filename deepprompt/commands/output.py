@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
 from deepprompt.errors import SourceError
@@ -79,6 +79,18 @@ def write_json(value: object, path: str = "") -> None:
 
     text = json.dumps(value, indent=2, ensure_ascii=False)
     write(_STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n", path)
+
+
+def table(rows: Sequence[Sequence[str]], to_the_right: Collection[int] = ()) -> list[str]:
+    """Return rows of cells as lines with aligned columns; the columns `to_the_right` are aligned at their end."""
+    shown = [[display(cell).replace("\t", " ") for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    lines = (
+        (cell.rjust(width) if number in to_the_right else cell.ljust(width))
+        for row in shown
+        for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+    )
+    return ["  ".join(next(lines) for _ in row).rstrip() for row in shown]
 
 
 def say(message: str) -> None:

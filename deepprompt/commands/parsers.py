@@ -1,4 +1,4 @@
-"""The arguments of every command, read from its parser: for `completion`, and for the page docs/commands.md.
+"""The arguments of every command, read from its parser: for `completion`, the page docs/commands.md, and settings.
 
 argparse has no public way to list a parser's arguments. Apart from suggestions in `cli`, only this module uses the
 private way.
@@ -53,6 +53,16 @@ class Command:
 def read_commands(parsers: Mapping[str, argparse.ArgumentParser]) -> list[Command]:
     """Return the commands of the parsers that `cli.every_parser` returns, in their order."""
     return [_command(name, parser, _summaries(parsers[""]).get(name, "")) for name, parser in parsers.items()]
+
+
+def path_values(parser: argparse.ArgumentParser, options: argparse.Namespace, but: tuple[str, ...] = ()) -> list[str]:
+    """Return the paths among the values of a parser's options, but for some options."""
+    found: list[str] = []
+    for action in parser._actions:
+        if _argument(action, parser).path and not set(but) & set(action.option_strings):
+            value = getattr(options, action.dest) or []
+            found += [value] if isinstance(value, str) else value
+    return found
 
 
 def _summaries(program: argparse.ArgumentParser) -> dict[str, str]:

@@ -8,7 +8,7 @@ import os
 from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.checks.perturb.perturb import perturb
 from deepprompt.checks.settings import Settings
-from deepprompt.commands.inputs import TIMEOUT, is_there, target_function
+from deepprompt.commands.inputs import TIMEOUT, is_there, stay_inside, target_function
 from deepprompt.commands.options import add_folder_option, given, working_folder
 from deepprompt.commands.output import say, write_json, write_lines
 from deepprompt.commands.settings import add_settings_options, configured_prompt, settings_of
@@ -91,7 +91,10 @@ def run(options: argparse.Namespace) -> int:
     """Perturb each target and print the outcome."""
     folder = working_folder(options)
     settings = settings_of(folder, options) if options.prompts else Settings()
-    targets = [*options.targets, *(configured_prompt(name, settings, options) for name in options.prompts)]
+    configured = [configured_prompt(name, settings, options) for name in options.prompts]
+    for target in configured:
+        stay_inside(target, folder)
+    targets = [*options.targets, *configured]
     if not targets:
         options.usage_error("nothing to perturb: name module:function, file.py:function or 'build', or --prompt NAME")
     functions = [_function(target, folder, options) for target in targets]

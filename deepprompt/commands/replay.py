@@ -24,12 +24,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the folder of the files (default: the current one)",
     )
+    parser.add_argument(
+        "--last",
+        type=given,
+        metavar="HASH",
+        help="the record_hash of the last record you know of, to notice if records were removed from the end",
+    )
     parser.add_argument("--json", action="store_true", help="print the changes as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the prompts that changed; exit 1 if there are any."""
-    contents = read_log(options.log)
+    contents = read_log(options.log, last=options.last or "")
     assemblers: dict[tuple[str, bool], PromptAssembler] = {}
     drifts = [(number, record, replay(record, assemblers, options.root)) for number, record in contents.records]
     found = [(number, record, drift) for number, record, drift in drifts if drift is not None]

@@ -14,7 +14,6 @@ from functools import cache
 from deepprompt.checks.lint.linter import Exemption, known_code
 from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.checks.settings import LOCK, NOT_PLAIN, Settings, is_plain_name
-from deepprompt.commands.fields import Fields
 from deepprompt.commands.options import given, own_bytes
 from deepprompt.commands.output import say
 from deepprompt.errors import FileRefusedError, SourceError
@@ -23,6 +22,7 @@ from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.rules import unknown_model
 from deepprompt.sources.files import read_below
 from deepprompt.text.display import display
+from deepprompt.text.fields import Fields
 from deepprompt.text.parse import MOST_TOML, parse_toml
 from deepprompt.text.suggest import did_you_mean
 

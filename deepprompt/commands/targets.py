@@ -10,7 +10,7 @@ from deepprompt.checks.lint.subjects import subject_of, subject_of_files, subjec
 from deepprompt.checks.lock.file import read_lock
 from deepprompt.checks.lock.lock import LockedPrompt, lock_prompt
 from deepprompt.checks.settings import Settings
-from deepprompt.commands.inputs import is_there, read_input, target_function
+from deepprompt.commands.inputs import read_input, target_function
 from deepprompt.commands.options import own_bytes, own_text
 from deepprompt.commands.output import show_progress
 from deepprompt.errors import DeepPromptError, FileRefusedError, MessageError, SourceError
@@ -60,13 +60,6 @@ def _is_recorded(item: object) -> bool:
 def unread(name: str, error: DeepPromptError) -> Subject:
     """Return an empty subject for a target that cannot be linted, so that it does not stop the others."""
     return replace(subject_of_files(name, []), unread=(str(error),))
-
-
-def stay_inside(target: str, folder: str) -> None:
-    """Refuse a file that a project's settings name if it lies outside the project, or a link leads there."""
-    top, place = os.path.realpath(folder), os.path.join(folder, target)
-    if is_there(place) and not f"{os.path.realpath(place)}{os.sep}".startswith(f"{top.rstrip(os.sep)}{os.sep}"):
-        raise SourceError(f"{target}: leads out of the project; only a file named on the command line may")
 
 
 def _folder(target: str, path: str) -> Subject:

@@ -8,6 +8,7 @@ from deepprompt.errors import SourceError
 from deepprompt.prompt import Note, NotedText
 from deepprompt.sources.advice import load_advice
 from deepprompt.sources.files import path_text, reason_of, shown_path
+from deepprompt.sources.project import repository_top
 
 FILE_LIMIT = 40_000
 SEPARATOR = "\n\n---\n\n"
@@ -29,7 +30,7 @@ def load_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | N
         raise SourceError("load_claude_md: empty root; pass a folder, or leave it out for the repository's top")
     try:
         start = os.path.realpath(cwd)
-        top = os.path.realpath(root) if root is not None else _repository_top(start, notes)
+        top = os.path.realpath(root) if root is not None else repository_top(start, notes)
     except (OSError, ValueError) as error:
         reason = reason_of(error)
         raise SourceError(f"load_claude_md: cwd {shown_path(cwd)!r} cannot be used: {reason}") from None
@@ -42,23 +43,6 @@ def load_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | N
     paths += ["/".join([*folders[:depth], "CLAUDE.md"]) for depth in reversed(range(len(folders)))]
     texts = [_load(top, path, notes) for path in paths]
     return NotedText(SEPARATOR.join(text for text in texts if text), notes)
-
-
-def _repository_top(start: str, notes: list[Note]) -> str:
-    folder = start
-    while True:
-        mark = os.path.join(folder, ".git")
-        try:
-            os.lstat(mark)
-            return folder
-        except (FileNotFoundError, NotADirectoryError):
-            above = os.path.dirname(folder)
-            if above == folder:
-                return start
-            folder = above
-        except OSError as error:  # it may be there: do not go past it
-            notes.append(Note("skipped", shown_path(mark), f"cannot be read: {error.strerror}; nothing above counts"))
-            return start
 
 
 def _load(root: str, path: str, notes: list[Note]) -> str | None:

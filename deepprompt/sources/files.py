@@ -15,7 +15,6 @@ from contextlib import suppress
 
 from deepprompt.errors import DeepPromptError, FileRefusedError, SourceError
 from deepprompt.prompt import Note
-from deepprompt.text.hidden import drop_hidden
 from deepprompt.text.hygiene import from_system, neutralise
 from deepprompt.text.secrets import redact
 
@@ -70,6 +69,8 @@ def refuse_claude(path: str) -> str | None:
         folded = path.lower()
     else:
         from unicodedata import normalize
+
+        from deepprompt.text.hidden import drop_hidden
 
         folded = normalize("NFKC", drop_hidden(path)).casefold()
     return "CLAUDE files belong to another agent and are never loaded" if "claude" in folded else None

@@ -67,12 +67,48 @@ def discover_project_context(cwd: str | os.PathLike[str]) -> ProjectContext:
     notes: list[Note] = []
     return ProjectContext(
         cwd=shown_path(path_text(cwd, "discover_project_context: cwd"), notes),
-        current_date=time.strftime("%Y-%m-%d", time.gmtime()),
+        current_date=today(),
         os_name="windows" if sys.platform == "win32" else sys.platform.rstrip("0123456789"),
         os_version=_os_version(),
         shell=shown_path(os.environ.get("SHELL", ""), notes) or "unknown",
         notes=tuple(notes),
     )
+
+
+def repository_top(start: str, notes: list[Note]) -> str:
+    """Return the top of the repository that contains a folder, or the folder itself if there is none."""
+    folder = start
+    while True:
+        mark = os.path.join(folder, ".git")
+        try:
+            os.lstat(mark)
+            return folder
+        except (FileNotFoundError, NotADirectoryError):
+            above = os.path.dirname(folder)
+            if above == folder:
+                return start
+            folder = above
+        except OSError as error:  # it may be there: do not go past it
+            notes.append(Note("skipped", shown_path(mark), f"cannot be read: {error.strerror}; nothing above counts"))
+            return start
+
+
+def working_project() -> str:
+    """Return the folder of the project that this process works in: the top of its repository, or the working folder.
+
+    The home folder and the root of the file system are nobody's project: for them, return "".
+    """
+    try:
+        cwd = os.path.realpath(os.curdir)
+    except OSError:  # it was removed
+        return ""
+    no_projects = (os.path.realpath(os.path.expanduser("~")), os.path.splitdrive(cwd)[0] + os.sep)
+    return next((folder for folder in (repository_top(cwd, []), cwd) if folder not in no_projects), "")
+
+
+def today() -> str:
+    """Return the date in UTC, as a prompt shows it."""
+    return time.strftime("%Y-%m-%d", time.gmtime())
 
 
 def _os_version() -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from deepprompt.arguments import expect, expect_each, expect_texts
 from deepprompt.catalog import Catalog, bundled
-from deepprompt.errors import SkillError, UnknownPartError, VariableError
+from deepprompt.errors import MessageError, SkillError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Part, Prompt, notes_of
 from deepprompt.sources.skills import SkillStore
 from deepprompt.systems.overrides import Overrides
@@ -19,6 +20,8 @@ from deepprompt.text.suggest import did_you_mean
 
 _FAMILY, _VERSION = "claude_code", "2.1.37"
 _REMINDER_TAG = "system-reminder"
+# The Responses API has names of its own for blocks, and does not take `text` beside them.
+_RESPONSES_BLOCKS = ("input_text", "input_image", "input_file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,59 @@ def reminder(name: str, overrides: Catalog | None = None, /, **variables: object
 def reminder_names() -> list[str]:
     """Return the names of the bundled reminders."""
     return _names("reminders")
+
+
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """A bundled reminder: its name, the event that calls for it, and the variables that `reminder` takes for it."""
+
+    name: str
+    trigger: str
+    variables: tuple[str, ...]
+
+
+def all_reminders() -> tuple[Reminder, ...]:
+    """Return every bundled reminder, in the order of its table."""
+    lines = [columns for _, columns in bundled().lines(_FAMILY, _VERSION, "reminders.table")]
+    return tuple(
+        Reminder(name, trigger, () if variables == "-" else tuple(variables.lower().split(",")))
+        for name, trigger, variables in lines
+    )
+
+
+def reminders_for(trigger: str) -> tuple[Reminder, ...]:
+    """Return the reminders that an event calls for. An unknown event is an error that suggests a known one."""
+    expect(trigger, str, "reminders_for: trigger", "the name of an event, such as 'date_changed'")
+    every = all_reminders()
+    found = tuple(each for each in every if each.trigger == trigger)
+    if not found:
+        triggers = list(dict.fromkeys(each.trigger for each in every))
+        raise UnknownPartError(f"no reminder has the trigger {trigger!r}; {did_you_mean(trigger, triggers)}")
+    return found
+
+
+def attach(message: str | Mapping[str, Any], *reminders: str) -> dict[str, Any]:
+    """Return a copy of a user message with reminders at its end. Everything else in it stays as it is.
+
+    A message is its text, or a mapping with text or a list of blocks as its content: tool results and images keep their
+    places, and each reminder becomes a text block after them.
+    """
+    expect(message, str | Mapping, "attach: message", "a text, or a mapping with a role and content", MessageError)
+    copy: dict[str, Any] = {"role": "user", "content": message} if isinstance(message, str) else {**message}
+    for text in reminders:
+        expect(text, str, "attach: reminders", "texts, as reminder(...) returns them", MessageError)
+    if copy.get("role") != "user":
+        raise MessageError(f"a reminder belongs in a message of the user, not in one of role {copy.get('role')!r}")
+    content = copy.get("content")
+    if isinstance(content, str):
+        copy["content"] = "\n\n".join([*([content] if content else []), *reminders])
+    elif isinstance(content, list | tuple):
+        responses = any(isinstance(block, Mapping) and block.get("type") in _RESPONSES_BLOCKS for block in content)
+        kind = "input_text" if responses else "text"
+        copy["content"] = [*content, *({"type": kind, "text": text} for text in reminders)]
+    else:
+        raise MessageError(f"content is text or a list of blocks, not {type(content).__name__}")
+    return copy
 
 
 def _names(kind: str) -> list[str]:

@@ -16,6 +16,7 @@ from deepprompt.arguments import expect
 from deepprompt.errors import AuditError, FileRefusedError, PromptAssemblyError
 from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
 from deepprompt.sources.files import open_named, read_below, reason_of
+from deepprompt.sources.project import working_project
 from deepprompt.systems import log_file
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler, is_token
 from deepprompt.text.hygiene import scrub
@@ -64,15 +65,16 @@ def prompt_of(record: dict[str, Any]) -> Prompt:
 class AuditLog:
     """A log file that only its owner can read.
 
-    It may not lie in the `workspace`, whose content could then rewrite it, unless `inside_workspace` says so. With
-    `prompts="by-hash"` each text is stored once, in a folder beside the log.
+    It may not lie in the `workspace`, whose content could then rewrite it, unless you pass `inside_workspace=True`. If
+    you name no workspace, it is the project that this process works in. With `prompts="by-hash"` each text is stored
+    once, in a folder beside the log.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         *,
-        workspace: str | os.PathLike[str] = "",
+        workspace: str | os.PathLike[str] | None = None,
         prompts: str = "inline",
         inside_workspace: bool = False,
     ) -> None:
@@ -84,15 +86,22 @@ class AuditLog:
             # Where the log is now. If a link takes the place of this folder later, nothing is written.
             self._folder = os.path.realpath(os.path.dirname(self.path))
             real = os.path.join(self._folder, os.path.basename(self.path))
-            inside = bool(workspace) and real.startswith(os.path.realpath(workspace).rstrip(os.sep) + os.sep)
+            place = workspace or working_project()
+            inside = bool(place) and real.startswith(os.path.realpath(place).rstrip(os.sep) + os.sep)
         except (OSError, ValueError) as error:
             reason = reason_of(error)
             raise AuditError(f"{path!r} is no path for a log: {reason}") from None
         if inside and not inside_workspace:
-            raise AuditError(f"{path}: the log would lie in the workspace {workspace}; say so if that is meant")
+            raise AuditError(
+                f"{path}: the log would lie in the workspace {place}, which could rewrite it; choose another folder, "
+                "or allow it with inside_workspace=True (--log-in-root on the command line)"
+            )
 
-    def append(self, assembled: AssembledPrompt) -> None:
-        """Add a record, completely or not at all."""
+    def append(self, assembled: AssembledPrompt) -> str:
+        """Add a record, completely or not at all, and return its hash.
+
+        Keep the hash somewhere else: `read_log(path, last=...)` then notices if records were removed from the end.
+        """
         takes = "the AssembledPrompt itself, as PromptAssembler.assemble() returns it"
         expect(assembled, AssembledPrompt, "AuditLog.append: assembled", takes, AuditError)
         record = record_of(assembled)
@@ -103,7 +112,7 @@ class AuditLog:
                     self._store(assembled, folder)
                 name = self._place(os.path.basename(self.path), folder)
                 with log_file.opened(name, folder, self.path) as descriptor, log_file.locked(descriptor):
-                    log_file.append(descriptor, record)
+                    return log_file.append(descriptor, record)
         except (OSError, ValueError) as error:
             reason = reason_of(error)
             raise AuditError(f"{self.path}: {reason}; the prompt was not logged") from None
@@ -151,16 +160,21 @@ class LogContents:
     records: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     damaged: list[int] = field(default_factory=list)
     altered: list[tuple[int, str]] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list, compare=False)
+    """The hash of each record, as `AuditLog.append` returned it; "" for a record of an earlier version."""
 
 
-def read_log(path: str | os.PathLike[str]) -> LogContents:
+def read_log(path: str | os.PathLike[str], *, last: str = "") -> LogContents:
     """Return the contents of a log, with the texts that are stored by hash if they match it.
 
-    `altered` says which records were edited, or follow one that was removed.
+    `altered` says which records were edited, or follow one that was removed. Records removed from the end leave no
+    trace in a log: to notice that, pass as `last` the hash of the last record that you know of. A link is refused.
     """
     contents = LogContents()
-    before, chained = b"", False
+    before, chained, number = b"", False, 0
     try:
+        if os.path.islink(path):
+            raise AuditError(f"{path}: it is a link, and a log is never written through one; read the log itself")
         with open_named(path) as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
@@ -170,6 +184,7 @@ def read_log(path: str | os.PathLike[str]) -> LogContents:
                     contents.damaged.append(number)
                     continue
                 has_hashes = log_file.PREVIOUS in record
+                contents.hashes.append(str(record.get(log_file.OWN) or ""))
                 wrong = log_file.check_line(record, line, before, chained)
                 before, chained = line, chained or has_hashes
                 if record.get("assembled_prompt") is None:
@@ -181,6 +196,8 @@ def read_log(path: str | os.PathLike[str]) -> LogContents:
                 contents.records.append((number, record))
     except (OSError, ValueError) as error:
         raise AuditError(f"{path}: {reason_of(error)}") from None
+    if last and last not in contents.hashes:
+        contents.altered.append((number, f"no record has the hash {last[:80]}: records were removed from the end"))
     return contents
 
 

@@ -2,7 +2,7 @@
 
 A record ends with the hash of the record before it and with its own hash, so `check_line` notices edits and deletions.
 Whoever may write the file can also compute new hashes for all of it: the chain shows damage and careless edits. Records
-that are removed from the end leave no trace.
+that are removed from the end leave no trace: to notice that, a reader needs the hash of the last record.
 """
 
 from __future__ import annotations
@@ -127,12 +127,13 @@ def locked(descriptor: int) -> Iterator[None]:
         flock(descriptor, LOCK_UN)
 
 
-def append(descriptor: int, record: dict[str, Any]) -> None:
-    """Append a record as one line, completely or not at all."""
+def append(descriptor: int, record: dict[str, Any]) -> str:
+    """Append a record as one line, completely or not at all, and return its hash."""
     size = os.fstat(descriptor).st_size
     before = _last_record(descriptor, size)
     line = json.dumps({**record, PREVIOUS: _hash(before)}, ensure_ascii=True, separators=(",", ":")).encode()[:-1]
-    line += _OWN_MARK + _hash(line).encode() + b'"}\n'
+    own = _hash(line)
+    line += _OWN_MARK + own.encode() + b'"}\n'
     if size and _read_at(descriptor, size - 1, 1) != b"\n":
         line = b"\n" + line  # somebody was killed in the middle of a line
     view = memoryview(line)
@@ -143,6 +144,7 @@ def append(descriptor: int, record: dict[str, Any]) -> None:
         with suppress(OSError):
             os.ftruncate(descriptor, size)
         raise
+    return own
 
 
 def _last_record(descriptor: int, end: int) -> bytes:

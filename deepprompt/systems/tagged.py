@@ -7,8 +7,8 @@ the builder can open or close: in content, the `<` of such a tag is written `&lt
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from deepprompt.arguments import expect, expect_each, expect_texts, expect_time
@@ -53,17 +53,28 @@ class Responsibility:
 
 @dataclass(frozen=True, slots=True)
 class AgentConfig:
-    """The description of an agent. `role` is an older form of `identity`, used only if that is empty."""
+    """The description of an agent. `role` is an older form of `identity`, used only if that is empty.
+
+    With `storage`, the prompt says what to keep where: `storage_text`, or the bundled advice. `formatting` has your own
+    rules by channel, which replace bundled ones.
+    """
 
     identity: str = ""
     instructions: str = ""
     responsibilities: Sequence[Responsibility] = ()
     role: str = ""
     storage: bool = True
+    storage_text: str = ""
+    formatting: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        """Raise if a field is not text, or a duty not a `Responsibility`."""
-        expect_texts(self, "identity", "instructions", "role")
+        """Raise if a field has the wrong type."""
+        expect_texts(self, "identity", "instructions", "role", "storage_text")
+        rules = "a mapping of channels to texts, such as {'slack': 'Write *bold* with one asterisk.'}"
+        expect(self.formatting, Mapping, "AgentConfig: formatting", rules)
+        for text in (*self.formatting, *self.formatting.values()):
+            expect(text, str, "AgentConfig: formatting", rules)
+        object.__setattr__(self, "formatting", {**self.formatting})
         takes = "Responsibilities, such as Responsibility('Stock', 'Count it on Mondays.')"
         duties = expect_each(self.responsibilities, Responsibility, "AgentConfig: responsibilities", takes)
         object.__setattr__(self, "responsibilities", duties)
@@ -147,8 +158,11 @@ def compose_tagged_prompt(
         page.add("Role", page.content(agent.role, "role"), Pace.PROJECT)
     page.add("Responsibilities", _responsibilities(agent.responsibilities, page), Pace.PROJECT)
     page.add("Directories", _directories(cwd, directories, page), Pace.PROJECT)
-    page.add_bundled("Storage", {"storage"} if agent.storage else set())
-    page.add_bundled("Formatting", {f"channel:{known}" for known in _names_of(channel)})
+    if agent.storage and not is_blank(agent.storage_text):
+        page.add("Storage", page.content(agent.storage_text, "storage_text"), Pace.PROJECT)
+    elif agent.storage:
+        page.add_bundled("Storage", {"storage"})
+    page.add_formatting(agent.formatting, channel)
     page.add("Context", f"Current time: {_time(now)} ({page.line(_zone(now), 'now')})", Pace.TURN)
     known = expect_each(() if memories is None else memories, str, "compose_tagged_prompt: memories", "texts")
     lines = [f"- {page.outside(memory, 'memories')}" for memory in known if not is_blank(memory)]
@@ -181,6 +195,22 @@ class _Page:
                 text = catalog.text(_FAMILY, _VERSION, row.part).removesuffix("\n")
                 self.add(tag, text, row.pace, catalog.origin(_FAMILY, _VERSION, row.part))
 
+    def add_formatting(self, own: Mapping[str, str], channel: str) -> None:
+        """Add the rules for a channel: the agent's own, or else bundled ones. `telegram-work` is also `telegram`."""
+        conditions = {row.condition for row in bundled().table(_FAMILY, _VERSION)}
+        for name in dict.fromkeys([channel, channel.partition("-")[0]]):
+            if name in own:
+                self.add("Formatting", self.content(own[name], "formatting"), Pace.PROJECT)
+                return
+            if f"channel:{name}" in conditions:
+                self.add_bundled("Formatting", {f"channel:{name}"})
+                return
+        known = [*own, *(condition.partition(":")[2] for condition in conditions)]
+        near = next((name for name in known if name and name.casefold() == channel.casefold()), "")
+        if near:
+            detail = f"there are no rules for the channel {channel!r}, only for {near!r}"
+            self.notes.append(Note("skipped", "formatting", scrub(detail)))
+
     def content(self, text: str, source: str) -> str:
         """Return a caller's text unchanged, except for lone surrogates and look-alikes of our tags."""
         return escape_tags(scrub(text, source, self.notes), TAGS, source, self.notes)
@@ -196,11 +226,6 @@ class _Page:
     def neutral(self, text: str, source: str) -> str:
         """Return the same, but with the tags of ours that may be in it."""
         return neutralise(one_line(scrub(text, source, self.notes), source, self.notes), source, self.notes)
-
-
-def _names_of(channel: str) -> list[str]:
-    """Return the names of a channel: `telegram-work` is also `telegram`."""
-    return [channel, channel.partition("-")[0]]
 
 
 def _responsibilities(responsibilities: Sequence[Responsibility], page: _Page) -> str:

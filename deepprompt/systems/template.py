@@ -1,7 +1,8 @@
 """Template includes: a template, the files that its directives name, one pass, and a hash that can be replayed.
 
 A directive stands alone on its line: `$$NAME`, resolved from the includes that the caller gives, or
-`$$include PATH`. Included text is never expanded again. Everything else is verbatim.
+`$$include PATH`. Included text is never expanded again. Everything else is verbatim. An include that no directive uses
+is a note, or an error if the caller is strict.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from deepprompt.errors import (
     PathEscapeError,
     PromptAssemblyError,
     UnresolvedTokenError,
+    UnusedIncludeError,
 )
-from deepprompt.prompt import Pace, Part, Prompt, sha256_hex
-from deepprompt.sources.files import is_folder, path_text, read_below, refuse_claude
+from deepprompt.prompt import Note, Pace, Part, Prompt, sha256_hex
+from deepprompt.sources.files import is_folder, path_text, read_below
 from deepprompt.text.hygiene import unify_line_ends
 
 FILE_LIMIT = 1 << 26
@@ -37,6 +39,7 @@ _INCLUDES = "a mapping of names to paths, such as {'RULES': 'parts/rules.txt'}"
 _MOST_NAMES = 20
 
 _NAME = re.compile("[A-Z][A-Z0-9_]*")
+_MENTION = re.compile(r"\$\$([A-Z][A-Z0-9_]*)")
 _BLANKS = " \t"
 # Strings, or runs of blanks between tokens: the contents of a string never change.
 _JSON_BLANKS = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|[ \t\n\r]+', re.DOTALL)
@@ -67,16 +70,17 @@ class AssembledPrompt:
     """In order, without gaps: the template's own text and the includes."""
     template_root: str
     minify_json: bool
+    notes: tuple[Note, ...] = ()
+    """The includes that no directive uses."""
 
     @cached_property
     def prompt(self) -> Prompt:
         """The prompt as a `Prompt`, with a part for each piece of text from one file."""
-        return Prompt(
-            tuple(
-                Part(span.name, self.content[span.start : span.end], Pace.RELEASE, f"file:{span.path}")
-                for span in self.spans
-            )
+        parts = tuple(
+            Part(span.name, self.content[span.start : span.end], Pace.RELEASE, f"file:{span.path}")
+            for span in self.spans
         )
+        return Prompt(parts, notes=self.notes)
 
 
 class PromptAssembler:
@@ -97,8 +101,12 @@ class PromptAssembler:
         correlation_id: str | None = None,
         *,
         now: datetime | None = None,
+        strict: bool = False,
     ) -> AssembledPrompt:
-        """Return the prompt of a template and its includes. Raise one error with everything that is wrong."""
+        """Return the prompt of a template and its includes. Raise one error with everything that is wrong.
+
+        An include that no directive uses is a note; with `strict` it is an error too.
+        """
         task_ref = _relative(path_text(task_ref, "PromptAssembler.assemble: task_ref", _TASK_REF), task_ref)
         includes = {} if includes is None else includes
         expect(includes, Mapping, "PromptAssembler.assemble: includes", _INCLUDES)
@@ -110,6 +118,7 @@ class PromptAssembler:
         template = self._template(task_ref)
         pieces: list[tuple[str, str, str, str]] = []  # name, path, text, hash of the file
         resolved: dict[str, str] = {}
+        used: set[str] = set()
         own: list[str] = []
 
         def flush() -> None:
@@ -124,6 +133,7 @@ class PromptAssembler:
             if not directive.startswith("$$"):
                 own.append(line + end)
                 continue
+            used.add(directive[2:])
             try:
                 name, path = _resolve(directive, includes, given, template.path, number)
                 file = self._include(path, template.path, number)
@@ -140,13 +150,18 @@ class PromptAssembler:
             pieces.append((name, path, file.shown(path, self.minify_json), file.digest))
             own.append(end)
         flush()
-        if problems:
-            first = problems[0]
-            raise type(first)(first.reason, first.path, first.line, tuple(problems))
-        return self._assembled(task_ref, pieces, resolved, correlation_id, now)
+        unused = _unused(includes, used, template)
+        _raise_all([*problems, *unused] if strict else problems)
+        notes = tuple(Note("skipped", each.where(), each.reason) for each in unused)
+        return self._assembled(task_ref, pieces, resolved, correlation_id, now, notes)
 
     def assemble_node(
-        self, node: Mapping[str, object], correlation_id: str | None = None, *, now: datetime | None = None
+        self,
+        node: Mapping[str, object],
+        correlation_id: str | None = None,
+        *,
+        now: datetime | None = None,
+        strict: bool = False,
     ) -> AssembledPrompt:
         """Return the prompt of a workflow's node: a mapping with `task_ref` and optional `includes`."""
         task_ref, includes = node.get("task_ref"), node.get("includes")
@@ -156,7 +171,7 @@ class PromptAssembler:
             raise PromptAssemblyError(
                 "a node needs a task_ref that is text, and includes that map names to paths", "node"
             )
-        return self.assemble(task_ref, includes, correlation_id, now=now)
+        return self.assemble(task_ref, includes, correlation_id, now=now, strict=strict)
 
     def _assembled(
         self,
@@ -165,6 +180,7 @@ class PromptAssembler:
         resolved: dict[str, str],
         correlation_id: str | None,
         now: datetime | None,
+        notes: tuple[Note, ...],
     ) -> AssembledPrompt:
         spans = []
         start = 0
@@ -182,6 +198,7 @@ class PromptAssembler:
             spans=tuple(spans),
             template_root=self.template_root,
             minify_json=self.minify_json,
+            notes=notes,
         )
 
     def _template(self, task_ref: str) -> _File:
@@ -222,9 +239,9 @@ class PromptAssembler:
 
     def _read(self, path: str) -> _File | PromptAssemblyError:
         try:
-            data = read_below(self.root, path, FILE_LIMIT, refuse_claude, whole=True).data
+            data = read_below(self.root, path, FILE_LIMIT, lambda _: None, whole=True).data
         except FileRefusedError as error:
-            kind = PathEscapeError if error.kind in ("outside", "forbidden") else IncludeNotFoundError
+            kind = PathEscapeError if error.kind == "outside" else IncludeNotFoundError
             reason = _MISSING if error.kind == "missing" else f"is refused: {error}"
             if reason == _MISSING and not is_folder(self.root):
                 reason = f"{_MISSING}: the root {self.root!r} is no folder"
@@ -318,6 +335,42 @@ def _resolve(
     if not isinstance(text, str):
         raise PathEscapeError(f"$${name}: a path is text, not {type(found).__name__}", template, line)
     return name, _relative(text, found)
+
+
+def _raise_all(problems: list[PromptAssemblyError]) -> None:
+    """Raise all problems as one error of the first one's class."""
+    if problems:
+        first = problems[0]
+        raise type(first)(first.reason, first.path, first.line, tuple(problems))
+
+
+def _unused(
+    includes: Mapping[str, str | os.PathLike[str]], used: set[str], template: _File
+) -> list[UnusedIncludeError]:
+    """Return a problem for each include that no directive uses, by name."""
+    left = {name: path for name, path in includes.items() if name not in used}
+    lines = _mentions(template.text) if left else {}
+    problems = []
+    for name, path in sorted(left.items()):
+        if not is_token(name):
+            reason = f"the include {name!r} has a name that no directive can have: capitals, digits and _"
+        elif name in lines:
+            reason = f"$${name} inside a line is plain text, so {path} is not included: put $${name} alone on its line"
+        else:
+            reason = f"no line is $${name}, so {path} is not included: add the line, or remove the include"
+        problems.append(UnusedIncludeError(reason, template.path, lines.get(name, 0)))
+    return problems
+
+
+def _mentions(text: str) -> dict[str, int]:
+    """Return the line of the first `$$NAME` for each name, wherever it stands in its line."""
+    lines: dict[str, int] = {}
+    line, last = 1, 0
+    for match in _MENTION.finditer(text):
+        line += text.count("\n", last, match.start())
+        last = match.start()
+        lines.setdefault(match[1], line)
+    return lines
 
 
 def _refuse_path(path: str, where: str, line: int) -> None:

@@ -8,6 +8,7 @@ dropped: this module decides where a tier ends.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +17,9 @@ from typing import Any
 from deepprompt.arguments import expect, expect_each
 from deepprompt.catalog import bundled
 from deepprompt.errors import MessageError
-from deepprompt.prompt import Note, Pace, Part, Prompt
-from deepprompt.text.hygiene import is_blank, neutralise, one_line, scrub
+from deepprompt.prompt import Note, NotedText, Pace, Part, Prompt, notes_of
+from deepprompt.sources.system_files import load_system_files
+from deepprompt.text.hygiene import is_blank, neutralise, one_line, scrub, unify_line_ends
 
 TIERS = ("L0", "L1", "L2", "L3")
 
@@ -42,6 +44,12 @@ OK_URLS = "Ok, I've reviewed the URL content."
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
 # The keys of a message or block whose values may carry a mark. Anything else, such as a tool's arguments, is data.
 _HOLDERS = ("content", "source", "tool_calls")
+# A line of dashes before a heading that is a URL, as between two pages.
+_OTHER_PAGE = re.compile(
+    r"^([ \t]*)([-\uff0d\ufe63]{3,}[ \t]*)(?=\n(?:[ \t]*\n)*"
+    r"[ \t]*[#\uff03\ufe5f]{2}[ \t]*<?(?:[A-Za-z][A-Za-z0-9+.-]*://|www\.))",
+    re.MULTILINE,
+)
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _FAMILY, _VERSION = "tiers", "1.0.0"
 # What an argument takes, for messages.
@@ -100,11 +108,39 @@ class TieredContext:
         object.__setattr__(self, "urls", expect_each(self.urls, UrlContent, f"{where} urls", takes, MessageError))
 
 
-def tiered_system_prompt(extra: str = "") -> str:
-    """Return the bundled main prompt of a tiered context, followed by the project's own instructions, if any."""
-    main = bundled().text(_FAMILY, _VERSION, "system").removesuffix("\n")
-    extra = _scrubbed(extra, "extra", [])
-    return f"{main}\n\n{extra}" if extra else main
+def tiered_system_prompt(extra: str = "", *, main: str = "", folder: str | os.PathLike[str] | None = None) -> NotedText:
+    """Return the main prompt of a tiered context, followed by the project's own instructions, if any.
+
+    Each is the text that you pass, or else the file `system.md` or `system_extra.md` in `folder`. Without either, the
+    main prompt is the bundled one. The text carries the notes of the loader.
+    """
+    notes: list[Note] = []
+    texts = {"main": _scrubbed(main, "main", notes), "extra": _scrubbed(extra, "extra", notes)}
+    if folder is not None:
+        for name, found in zip(texts, load_system_files(folder), strict=True):
+            if not texts[name]:
+                texts[name] = found
+                notes += found.notes
+    first = texts["main"] or bundled().text(_FAMILY, _VERSION, "system").removesuffix("\n")
+    return NotedText(f"{first}\n\n{texts['extra']}" if texts["extra"] else first, notes)
+
+
+def commit_prompt() -> str:
+    """Return the system prompt of a request for a commit message, whose user message is the diff."""
+    return bundled().text(_FAMILY, _VERSION, "commit").removesuffix("\n")
+
+
+def compaction_prompt() -> str:
+    """Return the system prompt of a request that finds where the topic changed and summarises what came before.
+
+    Its user message is the history to compact, with the index of each message. The response is a JSON object.
+    """
+    return bundled().text(_FAMILY, _VERSION, "compaction").removesuffix("\n")
+
+
+def edit_reminder() -> str:
+    """Return the edit format in short. It goes to the end of a user's message, as `attach` puts it there."""
+    return bundled().text(_FAMILY, _VERSION, "reminder").removesuffix("\n")
 
 
 def assemble_messages(context: TieredContext) -> list[Message]:
@@ -155,6 +191,7 @@ def _conversation(context: TieredContext, notes: list[Note]) -> tuple[list[Messa
 def _system_parts(context: TieredContext, notes: list[Note]) -> list[Part]:
     """Return the parts of the L0 message, each with the empty line before it."""
     tier = context.tiers.get("L0", Tier())
+    notes += notes_of(context.system_prompt)
     texts = [("system_prompt", _scrubbed(context.system_prompt, "system_prompt", notes), Pace.RELEASE)]
     entries = [text for text in (_scrubbed(context.legend, "legend", notes), *_symbols(tier, notes)) if text]
     texts.append(("structure", STRUCTURE + "\n".join(entries) if entries else "", Pace.PROJECT))
@@ -226,7 +263,8 @@ def _url(page: UrlContent, notes: list[Note]) -> str:
     url = neutralise(_line(page.url, "URL", notes), "URL", notes)
     scrubbed = [_scrubbed(text, url, notes) for text in (page.title, page.content, page.symbol_map)]
     scrubbed[0] = one_line(scrubbed[0], url, notes)
-    title, content, symbols = [neutralise(text, url, notes) for text in scrubbed]
+    title, content, symbols = [neutralise(unify_line_ends(text), url, notes) for text in scrubbed]
+    content = _without_pages(content, url, notes)
     pieces = [f"## {url}"]
     if not is_blank(title):
         pieces.append(f"**{title}**")
@@ -235,6 +273,16 @@ def _url(page: UrlContent, notes: list[Note]) -> str:
     if symbols:
         pieces += ["### Symbol Map", _fenced(symbols)]
     return "\n\n".join(pieces)
+
+
+def _without_pages(content: str, url: str, notes: list[Note]) -> str:
+    """Return the content of a page in which nothing looks like the end of it and the start of another page."""
+    first = _OTHER_PAGE.search(content)
+    if first is None:
+        return content
+    escaped, count = _OTHER_PAGE.subn(r"\1\\\2", content)
+    notes.append(Note("neutralised", url, "look-alike of the line before another page", first.start(), count))
+    return escaped
 
 
 def _line(text: str, kind: str, notes: list[Note]) -> str:

@@ -14,9 +14,9 @@ from deepprompt.checks.places import Place, of_text
 from deepprompt.checks.segments import read_request
 from deepprompt.prompt import Prompt
 from deepprompt.testing.readable import Stored
-from deepprompt.text.characters import BLANK
 from deepprompt.text.hidden import drop_hidden, reveal
 from deepprompt.text.hygiene import to_text
+from deepprompt.text.plain import BLANK
 
 # With two lines around it, a change of one line fits into the eight lines that pytest shows without -vv, and with
 # these widths mostly into its 640 characters.

@@ -57,6 +57,16 @@ def test_here(root: Path, capsysbinary: CaptureBytes, monkeypatch: pytest.Monkey
     assert capsysbinary.readouterr().out.startswith("x\né\n".encode())
 
 
+def test_002_b_an_include_that_nothing_uses(root: Path, capsysbinary: CaptureBytes) -> None:
+    """An unused include is said on standard error, and the prompt stays as it is."""
+    assert main(arguments(root)) == 0
+    plain = capsysbinary.readouterr().out
+    assert main(arguments(root, "--include", "B=b.json")) == 0
+    printed, said = capsysbinary.readouterr()
+    assert printed == plain
+    assert said.startswith(b"deepprompt: skipped: tpl/t.txt: no line is $$B, so b.json is not included")
+
+
 def test_json(root: Path, capsysbinary: CaptureBytes) -> None:
     """With --json the record is printed."""
     assert main(arguments(root, "--json")) == 0
@@ -82,7 +92,10 @@ def test_log_in_the_root(root: Path, capsysbinary: CaptureBytes) -> None:
     """A log in the root is refused, and nothing is printed as if it had been logged."""
     log = root / "log"
     assert main(arguments(root, "--log", str(log))) == 1
-    says = f"deepprompt: {log}: the log would lie in the workspace {root}; say so if that is meant\n"
+    says = (
+        f"deepprompt: {log}: the log would lie in the workspace {root}, which could rewrite it; choose another folder, "
+        "or allow it with inside_workspace=True (--log-in-root on the command line)\n"
+    )
     assert capsysbinary.readouterr() == (b"", says.encode())
     assert not log.exists()
 

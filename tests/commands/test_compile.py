@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from deepprompt.cli import main
+from deepprompt.commands.compiled import LIST
 from deepprompt.prompt import sha256_hex
 from deepprompt.text.display import counted
 from tests.support.layout import lay_out
@@ -73,8 +74,9 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def written(folder: Path) -> dict[str, str]:
-    """The files below a folder, by their paths."""
-    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    """The files below a folder, by their paths, but for the list of them."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path != folder / LIST]
+    return {str(path.relative_to(folder)): path.read_text() for path in files}
 
 
 def run(*arguments: str) -> int:
@@ -82,6 +84,7 @@ def run(*arguments: str) -> int:
     return main(["compile", *arguments, "--root", "root", "--out", "out"])
 
 
+@pytest.mark.seed("002.15")
 def test_written(root: Path, capsys: CaptureText) -> None:
     """Every node with a prompt is written beside its hash, below its workflow; other nodes and keys are ignored."""
     nodes: tuple[dict[str, object], ...] = (
@@ -100,6 +103,7 @@ def test_written(root: Path, capsys: CaptureText) -> None:
     assert capsys.readouterr() == ("", "deepprompt: 3 prompts of 2 workflows written to out\n")
 
 
+@pytest.mark.seed("002.15")
 def test_default_folder(root: Path, capsys: CaptureText) -> None:
     """Without --out, prompts go to build/prompts."""
     lay_out(root.parent, {"w.json": workflow({"node_id": "n", "task_ref": "t"})})
@@ -140,6 +144,7 @@ def test_id_is_not_a_file_name(name: str, root: Path, capsys: CaptureText) -> No
     assert not (root.parent / "out").exists()
 
 
+@pytest.mark.seed("002.16")
 def test_all_problems(root: Path, capsys: CaptureText) -> None:
     """All problems of all workflows are in one report."""
     lay_out(root, {"two.txt": "$$A\n\n$$B\n", "nested": "x\n$$A\n"})
@@ -165,6 +170,34 @@ def test_all_problems(root: Path, capsys: CaptureText) -> None:
         "deepprompt: 9 problems; nothing was written",
     ]
     assert not (root.parent / "out").exists()
+
+
+@pytest.mark.seed("002.22")
+def test_002_a_a_token_inside_a_line(root: Path, capsys: CaptureText) -> None:
+    """A token inside a line never passes as text while its include is given: compile fails and says what to do."""
+    lay_out(root, {"inline.txt": "Context: $$PGC_CONTEXT\n"})
+    node: dict[str, object] = {"node_id": "n", "task_ref": "inline", "includes": {"PGC_CONTEXT": "a.json"}}
+    lay_out(root.parent, {"w.json": workflow(node)})
+    assert run("w.json") == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "deepprompt: w.json:2: node 'n': inline.txt:1: $$PGC_CONTEXT inside a line is plain text, so a.json is not "
+        "included: put $$PGC_CONTEXT alone on its line",
+        "deepprompt: 1 problem; nothing was written",
+    ]
+    assert not (root.parent / "out").exists()
+
+
+@pytest.mark.seed("002.22")
+def test_002_b_an_include_that_nothing_uses(root: Path, capsys: CaptureText) -> None:
+    """An include that no directive uses is drift, and breaks the build, whether its file is there or not."""
+    node: dict[str, object] = {"node_id": "n", "task_ref": "t", "includes": {"A": "a.json", "GONE": "none.txt"}}
+    lay_out(root.parent, {"w.json": workflow(node)})
+    assert run("w.json", "--check") == 1
+    assert capsys.readouterr().err.splitlines()[:-1] == [
+        f"deepprompt: w.json:2: node 'n': t.txt: no line is $${name}, so {path} is not included: add the line, or "
+        "remove the include"
+        for name, path in [("A", "a.json"), ("GONE", "none.txt")]
+    ]
 
 
 def test_no_workflows(root: Path, capsys: CaptureText) -> None:

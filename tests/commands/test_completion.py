@@ -385,7 +385,8 @@ def test_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 NO_PATHS = {
-    "CHECK", "CODES", "FAMILY[@VERSION]", "ISO", "KEY", "MOVE", "N", "NAME", "NAME[=TEXT]", "NEW", "OLD",
+    "BYTES", "CHECK", "CODES", "FAMILY[@VERSION]", "HASH", "ISO", "KEY", "MOVE", "N", "NAME", "NAMES", "NAME[=TEXT]",
+    "NEW", "OLD", "PROFILE",
     "PART[@VERSION]", "PROVIDER", "SECONDS", "SHELL", "TASK_REF", "TEXT", "TIME", "VERSION",
 }  # fmt: skip
 

@@ -87,6 +87,7 @@ def test_same(parts: Path, capsysbinary: CaptureBytes) -> None:
     )
 
 
+@pytest.mark.seed("004.27")
 def test_bundled(capsysbinary: CaptureBytes) -> None:
     """Without a folder the bundled versions are compared."""
     assert main(["diff", "base@1.0.0", "base@1.0.0"]) == 0

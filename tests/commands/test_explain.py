@@ -83,6 +83,39 @@ def test_the_folder(tmp_path: Path, capsysbinary: CaptureBytes, monkeypatch: pyt
         assert found["parts"][0]["version"] == "base@1.0.0"
 
 
+# A project whose AGENTS.md is refused, and whose DEEPSEEK.md has hidden characters and is cut.
+NOTED: dict[str, str | bytes] = {"AGENTS.md": bytes(1_000), "DEEPSEEK.md": "a\u202e" + "b" * 5_000}
+
+
+@pytest.mark.seed("003.23")
+def test_003_what_was_neutralised_refused_or_cut(
+    tmp_path: Path, capsysbinary: CaptureBytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The notes of `build --json` are in the table and in the JSON, of the folder, of a report and of a function."""
+    lay_out(tmp_path, NOTED)
+    lay_out(tmp_path, {"own.py": "import deepprompt.commands.inputs as i\n\n\ndef make():\n    return i.built([])\n"})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert main(["build", "--json", "--out", "built.json"]) == 0
+    notes = json.loads((tmp_path / "built.json").read_text())["notes"]
+    assert {"neutralised", "refused", "cut"} <= {note["kind"] for note in notes}
+    for target in ([], ["built.json"], ["own.py:make"]):
+        assert json.loads(run(capsysbinary, *target, "--json"))["notes"] == notes
+        lines = run(capsysbinary, *target).partition("\nnotes:\n")[2].splitlines()
+        assert len(lines) == len(notes)
+        assert lines[0].startswith(f"{notes[0]['kind']}: {notes[0]['source']}")
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [None, {}, "x", [1], [{}], [{"kind": 1, "source": "", "detail": "", "count": 1}], [{"kind": "", "source": ""}]],
+)
+def test_a_report_with_notes_of_another_kind(notes: object, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+    """Notes that somebody else wrote, or that were damaged, are left out, and the rest is explained."""
+    (tmp_path / "built.json").write_text(json.dumps({"text": "x", "parts": [], "notes": notes}))
+    assert json.loads(run(capsysbinary, tmp_path / "built.json", "--json"))["notes"] == []
+
+
 def test_what_build_printed(tmp_path: Path, capsysbinary: CaptureBytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `build --json` printed has paces and origins; `-` is standard input."""
     assert main(["build", "--json", "--no-project", "--cwd", str(tmp_path), "--home", ""]) == 0

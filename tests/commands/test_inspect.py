@@ -170,6 +170,22 @@ def test_a_log(tmp_path: Path) -> None:
     assert [turn["at"] for turn in view["turns"]] == [0.0, 300.0]
     assert view["turns"][1]["cause"]["source"] == "file:a"
     assert [row["origin"] for row in view["last"]["rows"]] == ["file:t.txt", "file:a", "file:t.txt"]
+    assert view["doubts"] == []
+
+
+def test_an_altered_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page and standard error name each record that was edited, and the one after a removed record."""
+    root = lay_out(tmp_path / "root", {"t.txt": "Do it.\n"})
+    path = tmp_path / "log.jsonl"
+    log = AuditLog(str(path))
+    for _ in range(3):
+        log.append(PromptAssembler(str(root)).assemble("t", {}, "id"))
+    first, _, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first.replace(b'"id"', b'"no"') + last)
+    edited = f"{path}:1: it was changed after it was written"
+    removed = f"{path}:2: the record before it was changed, removed or inserted"
+    assert inspected(tmp_path, path)["doubts"] == [edited, removed]
+    assert capsys.readouterr().err == f"deepprompt: {edited}\ndeepprompt: {removed}\n"
 
 
 def test_times_that_were_recorded(tmp_path: Path) -> None:

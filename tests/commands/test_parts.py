@@ -81,6 +81,7 @@ def test_bundled(capsysbinary: CaptureBytes) -> None:
         for family, version in (
             ("base", "1.0.0"),
             ("claude_code", "2.1.37"),
+            ("request", "1.0.0"),
             ("session", "1.0.0"),
             ("tagged", "1.0.0"),
             ("tiers", "1.0.0"),
@@ -121,10 +122,7 @@ def test_a_folder_of_overrides(tmp_path: Path, capsysbinary: CaptureBytes) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["nope"],
-            "deepprompt has no family 'nope'; there are: base, claude_code, providers, session, tagged, text, tiers",
-        ),
+        (["nope"], f"deepprompt has no family 'nope'; there are: {', '.join(bundled().families())}"),
         (["base@9"], "no version of base is 9; there are: 1.0.0"),
         (["@"], "cannot read '@'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
         (["--parts", "/nowhere"], "no folder of parts at '/nowhere'"),

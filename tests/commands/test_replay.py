@@ -39,6 +39,20 @@ def test_the_same(root: Path, capsys: CaptureText) -> None:
     assert capsys.readouterr() == same
 
 
+def test_002_f_records_removed_from_the_end(root: Path, capsys: CaptureText) -> None:
+    """With the hash of the last known record, a log that was cut short is no success."""
+    log = root.parent / "log"
+    first, second = log.read_text().splitlines(keepends=True)
+    last = json.loads(second)["record_hash"]
+    assert main(["replay", "log", "--root", "root", "--last", last]) == 0
+    log.write_text(first)
+    assert main(["replay", "log", "--root", "root"]) == 0
+    capsys.readouterr()
+    assert main(["replay", "log", "--root", "root", "--last", last]) == 1
+    says = f"deepprompt: log:1: no record has the hash {last}: records were removed from the end\n"
+    assert says in capsys.readouterr().err
+
+
 def test_drift(root: Path, capsys: CaptureText) -> None:
     """A drift names the include that moved and shows the difference; the exit code is 1."""
     (root / "b.txt").write_text("one\n2\n")

@@ -80,7 +80,8 @@ def test_folder(ask: str, text: str, tmp_path: Path, capsysbinary: CaptureBytes)
         ("providers/facts.json@1", "no version '1' of 'providers/facts.json'; providers has: 2026.11.15"),
         (
             "preset.table",
-            "'preset.table' is several parts: base/preset.table, claude_code/preset.table, session/preset.table, "
+            "'preset.table' is several parts: base/preset.table, claude_code/preset.table, request/preset.table, "
+            "session/preset.table, "
             "tagged/preset.table, tiers/preset.table",
         ),
     ],

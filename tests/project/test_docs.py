@@ -105,7 +105,7 @@ def seen(node: ast.AST) -> Iterator[ast.expr]:
     if isinstance(node, ast.ClassDef):
         for member in node.body:
             if isinstance(member, ast.AnnAssign):
-                yield member.annotation
+                yield from [] if getattr(member.target, "id", "").startswith("_") else [member.annotation]
             elif isinstance(member, ast.FunctionDef) and (member.name == "__init__" or member.name[0] != "_"):
                 yield from seen(member)
     elif isinstance(node, ast.FunctionDef):

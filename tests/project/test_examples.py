@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from syrupy.assertion import SnapshotAssertion
 
 from deepprompt import AuditLog, PromptAssembler
@@ -31,12 +33,14 @@ def node(project: Path) -> dict[str, object]:
     return next(node for node in nodes if "task_ref" in node)
 
 
+@pytest.mark.seed("002.1")
 def test_worked_example(project: Path, prompt_file: SnapshotAssertion) -> None:
     """The worked example of the specification, with a schema of our own, byte for byte."""
     assembler = PromptAssembler(str(project), "seed/prompts/tasks", minify_json=True)
     assert assembler.assemble_node(node(project)).content.encode() == prompt_file
 
 
+@pytest.mark.seed("002.3")
 @pytest.mark.usefixtures("project")
 def test_compile(capsys: pytest.CaptureFixture[str]) -> None:
     """The project compiles: a prompt for each workflow, with its hash."""
@@ -44,12 +48,29 @@ def test_compile(capsys: pytest.CaptureFixture[str]) -> None:
     assert not Path("build").exists()
     assert main(["compile", "seed/workflows", *LAYOUT]) == 0
     assert "2 prompts of 2 workflows written to build/prompts" in capsys.readouterr().err
-    written = sorted(path.as_posix() for path in Path("build").rglob("*") if path.is_file())
+    written = sorted(path.as_posix() for path in Path("build").rglob("pgc.*"))
     assert written == [
         f"build/prompts/{workflow}.v1/pgc.{kind}"
         for workflow in ("pm_discovery", "technical_arch")
         for kind in ("sha256", "txt")
     ]
+
+
+@pytest.mark.seed("002.17")
+def test_002_d_a_ready_workflow_compiles_on_every_push(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The workflow of GitHub Actions runs for pushes to the prompts: its step passes, and fails if a file is gone."""
+    ready = yaml.load((project / ".github/workflows/prompts.yml").read_text("utf-8"), yaml.BaseLoader)
+    assert all("seed/**" in ready["on"][event]["paths"] for event in ("push", "pull_request"))
+    (command,) = [step["run"] for step in ready["jobs"]["compile"]["steps"] if step.get("name") == "Compile"]
+    program, *arguments = shlex.split(command)
+    assert program == "deepprompt"
+    assert main(arguments) == 0
+    kept = next(step["with"]["path"] for step in ready["jobs"]["compile"]["steps"] if "upload-artifact" in str(step))
+    assert sorted(path.name for path in (project / kept).iterdir())[-2:] == ["pm_discovery.v1", "technical_arch.v1"]
+    (project / "seed/schemas/clarification_question_set.v2.json").unlink()
+    capsys.readouterr()
+    assert main(arguments) == 1
+    assert "clarification_question_set.v2.json is not there" in capsys.readouterr().err
 
 
 def test_replay(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

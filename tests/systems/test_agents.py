@@ -11,17 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt.catalog import bundled
-from deepprompt.errors import SkillError, UnknownPartError, VariableError
+from deepprompt.errors import MessageError, SkillError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace
+from deepprompt.session.session import Session
 from deepprompt.sources.skills import SkillStore, load_skills
 from deepprompt.systems.agents import (
     AgentDefinition,
+    Reminder,
     agent_names,
     agent_prompt,
+    all_reminders,
     assemble_subagent_prompt,
+    attach,
     compose_subagent_prompt,
     reminder,
     reminder_names,
+    reminders_for,
 )
 from deepprompt.systems.preset import McpServer, PromptAssemblyConfig, SystemPromptConfig, assemble_system_prompt
 from deepprompt.systems.variables import variables_of
@@ -122,6 +127,7 @@ class TestSubagent:
         """The least that a subagent gets is its own prompt and the environment, a blank line between."""
         assert assemble_subagent_prompt(AgentDefinition("Be brief."), PARENT) == f"Be brief.\n\n{ENVIRONMENT}"
 
+    @pytest.mark.seed("004.20")
     def test_order(self) -> None:
         """Prompt, reminder, skills in the order given and environment are joined by blank lines."""
         agent = AgentDefinition("Be brief.", "Never push.", ("two", "one"))
@@ -133,6 +139,7 @@ class TestSubagent:
         text = assemble_subagent_prompt(AgentDefinition("P", skills=("two", "one")), PARENT, skills=store)
         assert text == f"P\n\nBody of two.\n\nBody of one.\n\n{ENVIRONMENT}"
 
+    @pytest.mark.seed("004.21")
     def test_isolation(self) -> None:
         """The parent's CLAUDE.md is not in it unless it is asked for, and nothing else of the parent's ever is."""
         parent = PromptAssemblyConfig(
@@ -160,6 +167,7 @@ class TestSubagent:
         )
         assert assemble_subagent_prompt(AgentDefinition("P"), parent) == f"P\n\n{ENVIRONMENT}"
 
+    @pytest.mark.seed("004.22")
     @pytest.mark.parametrize(
         ("skills", "message"),
         [
@@ -231,6 +239,7 @@ class TestSubagent:
 class TestAgents:
     """The bundled agents' prompts."""
 
+    @pytest.mark.seed("004.11")
     def test_names(self) -> None:
         """There are the seventeen agents of the seed, in its order."""
         assert agent_names() == AGENTS
@@ -373,3 +382,106 @@ class TestReminders:
     def test_a_value_stays_literal(self, value: str) -> None:
         """A value without brackets goes in byte for byte, `${...}` too."""
         assert inside(reminder("diagnostics_new", content=value)).endswith(f"\n\n{value}")
+
+
+class TestTriggers:
+    """Reminders by the event that calls for them."""
+
+    def test_reminders_for_a_trigger(self) -> None:
+        """An event gives the reminders that it calls for, each with the variables that it takes."""
+        assert reminders_for("plan_mode_continues") == (
+            Reminder("plan_mode_active_short", "plan_mode_continues", ("path",)),
+        )
+        assert reminders_for("hook_blocked_call") == (
+            Reminder("hook_blocked", "hook_blocked_call", ("name", "tool", "reason")),
+        )
+        assert reminders_for("session_resumed")[0].variables == ()
+
+    def test_every_reminder_has_its_variables_listed(self) -> None:
+        """The list names every reminder, and values for the listed variables are all that it needs."""
+        assert [each.name for each in all_reminders()] == reminder_names()
+        for each in all_reminders():
+            assert each in reminders_for(each.trigger)
+            assert reminder(each.name, **dict.fromkeys(each.variables, "x")).startswith("<system-reminder>\n")
+
+    @pytest.mark.parametrize(
+        ("trigger", "near"), [("date_change", "did you mean date_changed?"), ("", "there are: file_changed_outside, ")]
+    )
+    def test_an_unknown_trigger(self, trigger: str, near: str) -> None:
+        """An event that calls for no reminder is an error, not silence."""
+        with pytest.raises(UnknownPartError) as caught:
+            reminders_for(trigger)
+        assert str(caught.value).startswith(f"no reminder has the trigger {trigger!r}; {near}")
+
+
+RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "42"}
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}}
+
+
+class TestAttach:
+    """Reminders at the end of a user's message."""
+
+    def test_attach_to_a_text(self) -> None:
+        """A text becomes the user's message, with a blank line before each reminder."""
+        assert attach("Hello", "<r>1</r>", "<r>2</r>") == {"role": "user", "content": "Hello\n\n<r>1</r>\n\n<r>2</r>"}
+        assert attach({"role": "user", "content": "", "name": "eve"}, "<r>1</r>") == {
+            "role": "user",
+            "content": "<r>1</r>",
+            "name": "eve",
+        }
+
+    @pytest.mark.parametrize(
+        ("content", "kind"),
+        [
+            ([RESULT], "text"),
+            ([{"type": "text", "text": "Look", "cache_control": {"type": "ephemeral"}}, IMAGE], "text"),
+            ([{"type": "input_image", "image_url": "data:image/png;base64,QQ=="}], "input_text"),
+            ([{"type": "input_audio", "input_audio": {"data": "QQ==", "format": "wav"}}], "text"),
+            ([], "text"),
+        ],
+        ids=["tool-result", "image", "responses", "audio", "empty"],
+    )
+    def test_attach_leaves_a_tool_result_and_an_image_intact(self, content: list[dict[str, object]], kind: str) -> None:
+        """Blocks stay as they are, in their order, and the reminder is a block of text after them."""
+        message = {"role": "user", "content": content}
+        before = repr(message)
+        attached = attach(message, "<r>1</r>", "<r>2</r>")
+        assert attached["content"] == [*content, {"type": kind, "text": "<r>1</r>"}, {"type": kind, "text": "<r>2</r>"}]
+        assert repr(message) == before
+
+    def test_an_attached_message_can_be_sent(self) -> None:
+        """A tool result with a reminder goes into a session's request, the result first and whole."""
+        session = Session("You are brief.")
+        session.user("How many?")
+        call = {"type": "tool_use", "id": "t1", "name": "count", "input": {}}
+        session.append({"role": "assistant", "content": [call]})
+        session.append(attach({"role": "user", "content": [RESULT]}, reminder("session_resumed")))
+        blocks = session.request(to="anthropic", model="claude-sonnet-4-5").body["messages"][-1]["content"]
+        assert (blocks[0]["type"], blocks[0]["content"]) == ("tool_result", [{"type": "text", "text": "42"}])
+        assert blocks[1]["text"] == reminder("session_resumed")
+
+    @pytest.mark.parametrize(
+        ("message", "reason"),
+        [
+            (
+                {"role": "assistant", "content": "x"},
+                "a reminder belongs in a message of the user, not in one of role 'assistant'",
+            ),
+            (
+                {"role": "tool", "tool_call_id": "t", "content": "42"},
+                "a reminder belongs in a message of the user, not in one of role 'tool'",
+            ),
+            ({"role": "user"}, "content is text or a list of blocks, not NoneType"),
+            (7, "attach: message takes a text, or a mapping with a role and content, not 7"),
+        ],
+    )
+    def test_attach_refuses(self, message: object, reason: str) -> None:
+        """A reminder goes into no message but the user's, where it cannot pass for what a tool printed."""
+        with pytest.raises(MessageError) as caught:
+            attach(message, "<r>1</r>")  # type: ignore[arg-type]
+        assert str(caught.value) == reason
+
+    def test_attach_takes_texts(self) -> None:
+        """A reminder that is no text is an error that says what is expected."""
+        with pytest.raises(MessageError, match="attach: reminders takes texts, as reminder"):
+            attach("x", None)  # type: ignore[arg-type]

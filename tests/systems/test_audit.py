@@ -105,6 +105,7 @@ def start(code: str, *arguments: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.seed("002.11")
 def test_record(root: Path, log: Path) -> None:
     """A record has the seed's fields, and beside them what replay needs; a line each, in ASCII."""
     AuditLog(str(log)).append(assembled(root))
@@ -209,9 +210,76 @@ def test_inside_the_workspace(path: str, root: Path) -> None:
     place = f"{root}/{path}"
     with pytest.raises(AuditError) as caught:
         AuditLog(place, workspace=str(root))
-    assert str(caught.value) == f"{place}: the log would lie in the workspace {root}; say so if that is meant"
+    says = f"{place}: the log would lie in the workspace {root}, which could rewrite it; choose another folder, or "
+    assert str(caught.value) == f"{says}allow it with inside_workspace=True (--log-in-root on the command line)"
     AuditLog(place, workspace=str(root), inside_workspace=True).append(assembled(root))
     assert ids(Path(place)) == ["id"]
+
+
+@pytest.mark.seed("002.14")
+@pytest.mark.parametrize("below", [".", "deep/er"])
+@pytest.mark.parametrize("is_repository", [True, False])
+def test_002_f_not_in_the_current_project(
+    below: str, is_repository: bool, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a workspace, a log in the project that the process works in is refused, unless you allow it."""
+    (root / "deep/er").mkdir(parents=True)
+    if is_repository:
+        (root / ".git").mkdir()
+    monkeypatch.chdir(root / below)
+    place = root if is_repository else root / below
+    for path in ("log", str(place / "log"), str(place / "a/b/log")):
+        with pytest.raises(AuditError) as caught:
+            AuditLog(path)
+        assert str(caught.value) == (
+            f"{path}: the log would lie in the workspace {place}, which could rewrite it; choose another folder, or "
+            "allow it with inside_workspace=True (--log-in-root on the command line)"
+        )
+    AuditLog(str(root.parent / "log")).append(assembled(root))
+    AuditLog("log", inside_workspace=True).append(assembled(root))
+    assert (root / below / "log").exists()
+
+
+@pytest.mark.parametrize("cwd", ["home", "root", "dotfiles", "removed"])
+def test_002_f_home_is_no_project(cwd: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the home folder, from the root of the file system or from a removed folder, a log may lie anywhere."""
+    home = tmp_path / "home"
+    (home / "work").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    if cwd == "dotfiles":
+        (home / ".git").mkdir()
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir({"home": home, "root": Path("/"), "dotfiles": home / "work", "removed": gone}[cwd])
+    gone.rmdir()
+    AuditLog(str(home / "logs/log")).append(assembled(root))
+    assert ids(home / "logs/log") == ["id"]
+
+
+def test_002_f_a_log_that_is_a_link_is_not_read(root: Path, log: Path, tmp_path: Path) -> None:
+    """A link is refused for reading as it is for writing, wherever it leads."""
+    AuditLog(str(log)).append(assembled(root))
+    link = tmp_path / "link"
+    link.symlink_to(log)
+    with pytest.raises(AuditError) as caught:
+        read_log(link)
+    assert str(caught.value) == f"{link}: it is a link, and a log is never written through one; read the log itself"
+
+
+@pytest.mark.seed("002.13")
+def test_002_f_records_removed_from_the_end(root: Path, log: Path) -> None:
+    """A reader who knows the last record's hash notices that records are missing at the end."""
+    audit = AuditLog(str(log))
+    hashes = [audit.append(assembled(root, str(number))) for number in range(3)]
+    contents = read_log(log, last=hashes[2])
+    assert (contents.hashes, contents.altered) == (hashes, [])
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:2]))
+    assert read_log(log).altered == []
+    says = f"no record has the hash {hashes[2]}: records were removed from the end"
+    assert read_log(log, last=hashes[2]).altered == [(2, says)]
+    assert read_log(log, last=hashes[1]).altered == []
+    log.write_bytes(b"")
+    assert read_log(log, last=hashes[0]).altered == [(0, says.replace(hashes[2], hashes[0]))]
 
 
 def test_beside_the_workspace(root: Path) -> None:
@@ -386,12 +454,14 @@ def test_two_writers(root: Path, log: Path) -> None:
         assert [one for one in found if one.startswith(name)] == [f"{name}-{number}" for number in range(10_000)]
 
 
+@pytest.mark.seed("002.12")
 def test_replay_of_the_same(root: Path) -> None:
     """A record whose files are as they were has no drift, whatever else is there now."""
     (root / "b.txt").write_text("new")
     assert replay(record_of(assembled(root)), {}, str(root)) is None
 
 
+@pytest.mark.seed("002.12")
 def test_replay_names_what_moved(root: Path) -> None:
     """A drift names the files whose text is another, with the text before and after."""
     record = record_of(assembled(root))

@@ -65,18 +65,21 @@ instructions = st.lists(st.builds(InstructionFile, texts, texts), max_size=3)
 projects = st.builds(ProjectContext, *[texts] * 8)
 
 
+@pytest.mark.seed("003.2")
 def test_base_prompt_v1_is_pinned() -> None:
     """The bytes of the base prompt V1 never change."""
     digest = hashlib.sha256(BASE_PROMPT_V1.encode()).hexdigest()
     assert digest == BASE_V1_SHA256, "released wording has changed: put it back; new wording is a new version"
 
 
+@pytest.mark.seed("003.1")
 def test_base_prompt_v1_is_three_sections_joined_by_a_newline() -> None:
     """The base prompt V1 is identity, tools and style with one newline between them."""
     sections = [bundled().text("base", "1.0.0", name) for name in ("identity", "tools", "style")]
     assert "\n".join(sections) == BASE_PROMPT_V1
 
 
+@pytest.mark.seed("003.15")
 def test_an_empty_base_means_v1() -> None:
     """Without a base of its own, a builder starts with V1; one blank is a base."""
     assert SystemPromptBuilder().build() == BASE_PROMPT_V1 + DYNAMIC_CONTEXT_BOUNDARY
@@ -139,6 +142,7 @@ def test_a_path_stays_on_one_line() -> None:
     assert "\n[/a ] /b]\nx\n" in prompt
 
 
+@pytest.mark.seed("003.22")
 def test_only_the_project_may_be_assigned() -> None:
     """The static half of a builder is fixed once made."""
     builder = SystemPromptBuilder("B")
@@ -154,6 +158,7 @@ def test_an_unknown_name_of_the_module_is_an_attribute_error() -> None:
         builder_module.BASE_PROMPT_V0  # type: ignore[attr-defined]  # noqa: B018
 
 
+@pytest.mark.seed("003.16", "003.21")
 @given(base=texts, files=instructions, skills=texts, append=texts, project=st.none() | projects)
 def test_laws_of_the_prompt(
     base: str, files: list[InstructionFile], skills: str, append: str, project: ProjectContext | None
@@ -171,6 +176,7 @@ def test_laws_of_the_prompt(
     assert hashlib.sha256(prompt.static_prefix.encode()).hexdigest() == prompt.prefix_sha256
 
 
+@pytest.mark.seed("003.20")
 @given(base=texts, files=instructions, skills=texts, first=projects, second=st.none() | projects)
 def test_the_prefix_does_not_depend_on_the_project(
     base: str, files: list[InstructionFile], skills: str, first: ProjectContext, second: ProjectContext | None

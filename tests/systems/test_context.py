@@ -48,12 +48,14 @@ BODIES = {
 }
 
 
+@pytest.mark.seed("003.4")
 @pytest.mark.parametrize(("project", "lines"), PROJECTS.values(), ids=PROJECTS)
 def test_each_field_that_is_set_has_a_line(project: ProjectContext, lines: str) -> None:
     """Fields come in a fixed order, each on one line that nothing in it can break or forge."""
     assert render_sections(project, [])[0] == f"\n## Project\n{lines}"
 
 
+@pytest.mark.seed("003.5")
 @pytest.mark.parametrize(("body", "shown"), BODIES.values(), ids=BODIES)
 def test_what_git_said_is_shown_verbatim(body: str, shown: str | None) -> None:
     """A blank body becomes its placeholder; any other ends in a newline and cannot forge the boundary."""
@@ -63,6 +65,7 @@ def test_what_git_said_is_shown_verbatim(body: str, shown: str | None) -> None:
     assert diff == "\n## Git diff\n" + (shown or "(no diff)\n")
 
 
+@pytest.mark.seed("003.3")
 def test_the_text_is_its_sections_joined() -> None:
     """The project context as one text is the three sections and nothing between them."""
     project = ProjectContext(cwd="/w", git_status=" M a", git_diff=" a | 1 +")

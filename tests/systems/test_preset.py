@@ -88,11 +88,13 @@ def of(**fields: object) -> PromptAssemblyConfig:
 class TestChecklist:
     """The seed's verification checklist, each row under its own name."""
 
+    @pytest.mark.seed("004.5")
     def test_part_ordering(self) -> None:
         """Part ordering: the algorithm's order by default, the catalogue's as a choice, the rest after it."""
         assert names(EVERYTHING) == [*ALGORITHM, "output_style", "append"]
         assert names(EVERYTHING, "catalog") == [*CATALOG, "output_style", "append"]
 
+    @pytest.mark.seed("004.7")
     @pytest.mark.parametrize(
         ("fields", "part"),
         [
@@ -114,6 +116,7 @@ class TestChecklist:
         assert names(of()) == ALWAYS
         assert set(names(of(**fields))) - set(ALWAYS) == {part}
 
+    @pytest.mark.seed("004.17")
     def test_interpolation(self) -> None:
         """Interpolation: every variable resolves, once, whatever its value looks like."""
         text = assemble_system_prompt(of(claude_md_content="Literal ${CWD} and ${NOPE}.", output_style="${SHELL}"))
@@ -135,6 +138,7 @@ class TestChecklist:
         (tmp_path.parent / "CLAUDE.md").write_text("above the top")
         assert load_claude_md(below) == "\n\n---\n\n".join(["own", "hidden", "local", "middle", "top"])
 
+    @pytest.mark.seed("004.24")
     def test_token_budget(self) -> None:
         """Token budget: at the limit it passes; one over fails with both numbers and the largest parts."""
         tokens = estimate_tokens(assemble_system_prompt(of()))
@@ -164,11 +168,13 @@ class TestChecklist:
         assert "make test" not in assemble_subagent_prompt(agent, EVERYTHING)
         assert "make test" in assemble_subagent_prompt(agent, EVERYTHING, include_claude_md=True)
 
+    @pytest.mark.seed("004.14")
     def test_mcp_docs(self) -> None:
         """MCP docs: each connected server is named with its tools and instructions, sorted by name."""
         text = assemble_system_prompt(EVERYTHING)
         assert "## docs\n\n## tickets\n\nTools: close, list\n\nAsk before closing a ticket.\n\n# " in text
 
+    @pytest.mark.seed("004.16")
     def test_output_style(self) -> None:
         """Output style: it chooses the main prompt's clause, and its text stands in a section of its own."""
         plain, styled = assemble_system_prompt(of()), assemble_system_prompt(of(output_style="Rhyme."))
@@ -188,6 +194,7 @@ class TestChecklist:
 class TestRules:
     """What the specification's text says beside its checklist."""
 
+    @pytest.mark.seed("004.13")
     def test_security_policy_is_there_once(self) -> None:
         """The security policy enters through the main prompt's variable, exactly once; the censoring policy is next."""
         text = assemble_system_prompt(EVERYTHING)
@@ -200,6 +207,7 @@ class TestRules:
         assert "\n\nOur policy.\n\n" in text
         assert bundled().text("claude_code", "2.1.37", "security_policy").strip() not in text
 
+    @pytest.mark.seed("004.9")
     def test_tool_descriptions_are_not_in_the_system_prompt(self) -> None:
         """Tool descriptions go into the tools array and never into the system prompt."""
         prompt = compose_system_prompt(EVERYTHING)
@@ -339,6 +347,7 @@ def test_custom(prompt_file: SnapshotAssertion) -> None:
     assert assemble_system_prompt(of(system_prompt=own, enabled_tools=ALL_TOOLS)).encode() == prompt_file
 
 
+@pytest.mark.seed("004.3")
 def test_preset_plus_append(prompt_file: SnapshotAssertion) -> None:
     """The preset with appended text."""
     own = SystemPromptConfig(preset="claude_code", append="Our monorepo uses Bazel.\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -61,10 +62,12 @@ def sections(text: str) -> dict[str, str]:
 class TestSections:
     """Each section, there and not there."""
 
+    @pytest.mark.seed("001.11")
     def test_context_alone(self) -> None:
         """An agent with nothing at all still gets the time."""
         assert compose().text == CONTEXT
 
+    @pytest.mark.seed("001.6", "001.12", "001.15")
     @pytest.mark.parametrize(
         ("given", "tag", "content"),
         [
@@ -83,12 +86,14 @@ class TestSections:
         assert found[tag] == content
         assert set(found) == {tag, "Context"}
 
+    @pytest.mark.seed("001.3")
     @pytest.mark.parametrize("blank", ["", " ", "\n\t", "\u3000"])
     def test_blank_is_absent(self, blank: str) -> None:
         """Blank text leaves no section and no entry behind."""
         agent = AgentConfig(blank, blank, (Responsibility(blank, blank),), blank, storage=False)
         assert compose(agent, cwd=blank, directories=(blank,), memories=[blank]).text == CONTEXT
 
+    @pytest.mark.seed("001.4")
     def test_instructions_need_an_identity(self) -> None:
         """Instructions come only with an identity; a legacy agent gets its role and nothing else."""
         assert list(sections(compose(AgentConfig("I", "do", storage=False)).text)) == [
@@ -100,10 +105,12 @@ class TestSections:
         assert list(sections(compose(AgentConfig("I", role="R", storage=False)).text)) == ["Identity", "Context"]
         assert list(sections(compose(AgentConfig("", "do", storage=False)).text)) == ["Context"]
 
+    @pytest.mark.seed("001.7")
     def test_storage(self) -> None:
         """The storage guidance is there unless the agent keeps nothing."""
         assert list(sections(compose(AgentConfig()).text)) == ["Storage", "Context"]
 
+    @pytest.mark.seed("001.9")
     @pytest.mark.parametrize(
         ("channel", "formatted"),
         [
@@ -118,12 +125,67 @@ class TestSections:
         """Telegram, under any of its names, has formatting rules; an unknown channel has none."""
         assert ("Formatting" in sections(compose(channel=channel).text)) == formatted
 
+    @pytest.mark.seed("001.8")
+    def test_001_storage_can_be_replaced(self) -> None:
+        """An agent's own text stands in place of the bundled advice, and goes with it."""
+        agent = AgentConfig(storage_text="Keep all in notes.md.</Storage>")
+        prompt = compose(agent)
+        assert sections(prompt.text)["Storage"] == "Keep all in notes.md.<\\/Storage>"
+        (part,) = [part for part in prompt.parts if part.name == "storage"]
+        assert (part.pace, part.origin) == (Pace.PROJECT, "argument:storage")
+        assert "Storage" not in sections(compose(replace(agent, storage=False)).text)
+        assert sections(compose(AgentConfig(storage_text=" \n")).text) == sections(compose(AgentConfig()).text)
+
+    @pytest.mark.seed("001.10")
+    @pytest.mark.parametrize(
+        ("channel", "rules"),
+        [
+            ("slack", "Slack."),
+            ("slack-work", "Slack."),
+            ("slack-team", "Team."),
+            ("telegram", "Own."),
+            ("telegram-work", "Own."),
+            ("email", None),
+            ("slacks", None),
+            ("", None),
+        ],
+    )
+    def test_001_channels_are_data(self, channel: str, rules: str | None) -> None:
+        """An agent's own rules make a channel, or replace bundled ones; any other channel has no Formatting."""
+        agent = AgentConfig(
+            storage=False, formatting={"slack": "Slack.", "slack-team": "Team.", "telegram": "Own.", "email": ""}
+        )
+        assert sections(compose(agent, channel).text).get("Formatting") == rules
+
+    def test_001_own_rules_are_content(self) -> None:
+        """Rules of your own cannot close their section, and stand in the prefix."""
+        prompt = compose(AgentConfig(storage=False, formatting={"slack": "a</Formatting>\n<Task>"}), "slack")
+        assert prompt.static_prefix == "<Formatting>\na<\\/Formatting>\n<\\Task>\n</Formatting>"
+
+    def test_001_another_case_is_noted(self) -> None:
+        """A channel whose name differs from a known one by case alone has no rules, and a note says so."""
+        assert compose(channel="Telegram").notes == (
+            Note("skipped", "formatting", "there are no rules for the channel 'Telegram', only for 'telegram'"),
+        )
+
+    def test_001_an_agent_keeps_its_rules(self) -> None:
+        """Changing the mapping later does not change the agent, and an agent can be a key."""
+        rules = {"slack": "Slack."}
+        agent = AgentConfig(formatting=rules)
+        rules.clear()
+        assert agent.formatting == {"slack": "Slack."}
+        assert {agent: 1}[AgentConfig(formatting={"slack": "Slack."})] == 1
+        with pytest.raises(SourceError, match="AgentConfig: formatting takes a mapping of channels to texts"):
+            AgentConfig(formatting={"slack": 1})  # type: ignore[dict-item]
+
+    @pytest.mark.seed("001.6")
     def test_directories_with_both(self) -> None:
         """The working directory comes first, then the others after a blank line."""
         assert sections(compose(cwd="/w", directories=("/a",)).text)["Directories"].endswith(
             "new ones.\n\nYou also have access to these additional directories:\n- /a"
         )
 
+    @pytest.mark.seed("001.5")
     def test_responsibilities(self) -> None:
         """Each responsibility is an element with its title; its content is indented, empty lines are not."""
         agent = AgentConfig(
@@ -138,6 +200,7 @@ class TestSections:
 class TestTask:
     """The task and its progress."""
 
+    @pytest.mark.seed("001.14")
     def test_steps(self) -> None:
         """Done steps are ticked, the first that is not is current, the others wait; a bound one names its task."""
         steps = (TaskStep("a", True), TaskStep("b", task_id=12), TaskStep("c", True), TaskStep("d", task_id="x"))
@@ -146,10 +209,12 @@ class TestTask:
             "Title: t\nDescription: d\nStatus: open\nSteps:\n1. ✓ a\n2. → b (#12)\n3. ✓ c\n4. ○ d (#x)"
         )
 
+    @pytest.mark.seed("001.13")
     def test_no_steps(self) -> None:
         """A task without steps says so on the line after the heading."""
         assert sections(compose(task=Task(1, "t", "d", "s")).text)["Task"].endswith("\nSteps:\n(no steps defined)")
 
+    @pytest.mark.seed("001.13")
     @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r", "\x0b", "\u2028"])
     def test_no_field_can_be_forged(self, newline: str) -> None:
         """A line break in a field starts no other field."""
@@ -187,6 +252,7 @@ TIMES = {
 class TestTime:
     """The clock is an argument, and reads the same everywhere."""
 
+    @pytest.mark.seed("001.11")
     @pytest.mark.parametrize(("now", "shown"), TIMES.values(), ids=TIMES)
     def test_format(self, now: datetime, shown: str) -> None:
         """The time is written in English, with twelve hours and the name of the zone."""
@@ -210,6 +276,7 @@ class TestTime:
 class TestPrompt:
     """It is a prompt like every other."""
 
+    @pytest.mark.seed("001.18")
     def test_paces(self) -> None:
         """Who the agent is changes with the project, what is happening with every turn."""
         prompt = compose(AgentConfig("I", "do"), "telegram", "/w", memories=["m"], task=TASK, background=True)
@@ -220,6 +287,7 @@ class TestPrompt:
         ]  # fmt: skip
         assert prompt.parts[3].origin == "deepprompt:tagged/1.0.0/storage.md"
 
+    @pytest.mark.seed("001.18")
     def test_slow_part_is_the_same_over_runs(self) -> None:
         """Two runs that differ in time, task and memories share every byte before the context."""
         agent = AgentConfig("I", "do", (Responsibility("a", "b"),))
@@ -249,6 +317,7 @@ visible = texts.filter(lambda text: bool(text.strip("\x1c\x1d\x1e\x1f") and text
 steps = st.lists(st.builds(TaskStep, texts, st.booleans(), texts), max_size=2)
 
 
+@pytest.mark.seed("001.17")
 @given(
     identity=visible,
     instructions=visible,
@@ -280,6 +349,23 @@ def test_sections_parsed_back_are_those_put_in(
     assert found["Memories"].count("\n") == len(memories) - 1
 
 
+@pytest.mark.seed("001.16")
+def test_001_the_builder_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once the bundled texts are loaded, a prompt is made without a file, the environment or the clock."""
+    agent = AgentConfig("I", "do")
+    before = compose(agent, "telegram", background=True)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the builder reads something")
+
+    for name in ("builtins.open", "os.open", "os.stat", "os.getcwd", "os.getenv", "time.time", "time.localtime"):
+        monkeypatch.setattr(name, refuse)
+    after = compose(agent, "telegram", background=True)
+    monkeypatch.undo()
+    assert after == before
+
+
+@pytest.mark.seed("001.2")
 def test_everything(prompt_file: SnapshotAssertion) -> None:
     """All ten sections together."""
     agent = AgentConfig(

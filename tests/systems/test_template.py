@@ -20,8 +20,9 @@ from deepprompt.errors import (
     PathEscapeError,
     PromptAssemblyError,
     UnresolvedTokenError,
+    UnusedIncludeError,
 )
-from deepprompt.prompt import Pace, sha256_hex
+from deepprompt.prompt import Note, Pace, sha256_hex
 from deepprompt.sources import files
 from deepprompt.systems import template as module
 from deepprompt.systems.template import AssembledPrompt, PromptAssembler, is_token, minified
@@ -32,7 +33,6 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links a
 
 WRONG = "a line that starts with $$ must be $$NAME in capitals or $$include PATH"
 OUTSIDE = "a path is relative and stays below the root"
-CLAUDE = "is refused: CLAUDE files belong to another agent and are never loaded"
 
 # A template, and what becomes of it when a.txt holds "A" and $$A is a.txt.
 DIRECTIVES = {
@@ -84,9 +84,6 @@ PATHS: dict[str, tuple[str, type[PromptAssemblyError], str]] = {
     "link-out": ("out", PathEscapeError, "out is refused: leads out of its root"),
     "link-out-absolute": ("abs", PathEscapeError, "abs is refused: leads out of its root"),
     "folder-link-out": ("up/out.txt", PathEscapeError, "up/out.txt is refused: leads out of its root"),
-    "claude": ("CLAUDE.md", PathEscapeError, f"CLAUDE.md {CLAUDE}"),
-    "claude-folder": (".claude/x.txt", PathEscapeError, f".claude/x.txt {CLAUDE}"),
-    "claude-link": ("harmless", PathEscapeError, f"harmless {CLAUDE}"),
     "missing": ("none.txt", IncludeNotFoundError, "none.txt is not there"),
     "missing-folder": ("none/a.txt", IncludeNotFoundError, "none/a.txt is not there"),
     "file-as-folder": ("a.txt/x", IncludeNotFoundError, "a.txt/x is not there"),
@@ -133,8 +130,6 @@ def make_hostile(root: Path) -> Path:
             "../out.txt": "secret",
             "a.txt": "A",
             "d/x.txt": "x",
-            "CLAUDE.md": "x",
-            ".claude/x.txt": "x",
             "empty": "",
             "bom": b"\xef\xbb\xbf",
             "latin": b"caf\xe9",
@@ -143,7 +138,7 @@ def make_hostile(root: Path) -> Path:
             "nested": "x\n $$A \n",
         },
     )
-    links = {"out": "../out.txt", "up": "..", "harmless": "CLAUDE.md", "dangling": "none", "loop": "loop"}
+    links = {"out": "../out.txt", "up": "..", "dangling": "none", "loop": "loop"}
     for name, target in {**links, "abs": str(root.parent / "out.txt")}.items():
         os.symlink(target, root / name)
     os.mkfifo(root / "fifo")
@@ -163,6 +158,7 @@ def problems_of(call: Callable[[], object]) -> list[str]:
     return [problem.where_and_what() for problem in caught.value.problems]
 
 
+@pytest.mark.seed("002.2")
 @pytest.mark.parametrize("name", DIRECTIVES)
 def test_directives(name: str, tmp_path: Path) -> None:
     """A directive stands alone on its line and is replaced; everything else is verbatim."""
@@ -171,6 +167,7 @@ def test_directives(name: str, tmp_path: Path) -> None:
     assert assemble(tmp_path, {"A": "a.txt", "A_1": "a1"}).content == content
 
 
+@pytest.mark.seed("002.19")
 @pytest.mark.parametrize(
     "line",
     ["$$", "$$$A", "$$lower", "$$Mixed", "$$if A", "$$A B", "$$1A", "$$_A", "$$A-B", "$$include", "$$include ",
@@ -190,6 +187,7 @@ def test_long_typo(tmp_path: Path) -> None:
     assert problems_of(lambda: assemble(tmp_path)) == [f"t.txt:1: $${'x' * 78}: {WRONG}"]
 
 
+@pytest.mark.seed("002.24")
 @pytest.mark.parametrize(
     ("includes", "given_names"),
     [
@@ -216,6 +214,7 @@ def test_contents(name: str, tmp_path: Path) -> None:
     assert assembled.content_hash == sha256_hex(assembled.content)
 
 
+@pytest.mark.seed("002.8", "002.9")
 @pytest.mark.parametrize("name", PATHS)
 def test_refused_include(name: str, tmp_path: Path) -> None:
     """A path that may not be used is an error of its class, with the line that names it."""
@@ -242,12 +241,11 @@ def test_refused_include(name: str, tmp_path: Path) -> None:
         ("empty", IncludeNotFoundError, "empty.txt: template is empty"),
         ("latin", EncodingError, "latin.txt: template is not UTF-8 at byte 0"),
         ("out", PathEscapeError, "out.txt: template is refused: leads out of its root"),
-        ("Claude", PathEscapeError, f"Claude.txt: template {CLAUDE}"),
     ],
 )
 def test_refused_template(task_ref: str, kind: type[PromptAssemblyError], says: str, tmp_path: Path) -> None:
     """A template is held to the same rules as an include."""
-    root = lay_out(tmp_path / "root", {"folder.txt/x": "", "empty.txt": "", "latin.txt": b"\xff", "Claude.txt": "x"})
+    root = lay_out(tmp_path / "root", {"folder.txt/x": "", "empty.txt": "", "latin.txt": b"\xff"})
     os.symlink(lay_out(tmp_path, {"secret": "x"}) / "secret", root / "out.txt")
     with pytest.raises(PromptAssemblyError) as caught:
         PromptAssembler(str(root)).assemble(task_ref, {})
@@ -295,6 +293,7 @@ def test_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert problems_of(lambda: assemble(tmp_path, {"A": "a"})) == ["t.txt:1: a is refused: larger than 10 bytes"]
 
 
+@pytest.mark.seed("002.8")
 def test_path_is_not_text(tmp_path: Path) -> None:
     """An include that is not text is an error, whatever a workflow's JSON says."""
     lay_out(tmp_path, {"t.txt": "$$A\n$$B"})
@@ -303,6 +302,7 @@ def test_path_is_not_text(tmp_path: Path) -> None:
     assert problems_of(lambda: assemble(tmp_path, includes)) == says
 
 
+@pytest.mark.seed("002.24")
 def test_all_problems(tmp_path: Path) -> None:
     """All problems are reported together in line order; the error is of the first one's class."""
     lay_out(
@@ -329,12 +329,14 @@ def test_many_problems(tmp_path: Path) -> None:
     assert len(problems_of(lambda: assemble(tmp_path, includes))) == 10_000
 
 
+@pytest.mark.seed("002.20")
 def test_one_pass(tmp_path: Path) -> None:
     """What an include brings in is not replaced, even where it completes a name with what is around it."""
     lay_out(tmp_path, {"t.txt": "$$A\n$$B\n", "a": "see $$B\n$$b", "b": "B"})
     assert assemble(tmp_path, {"A": "a", "B": "b"}).content == "see $$B\n$$b\nB\n"
 
 
+@pytest.mark.seed("002.4")
 def test_includes_resolved(tmp_path: Path) -> None:
     """What entered is listed, and nothing else; an included file under its own path."""
     lay_out(tmp_path, {"t.txt": "$$A\n$$include d/b\n", "a": "A", "d/b": "B"})
@@ -342,6 +344,7 @@ def test_includes_resolved(tmp_path: Path) -> None:
     assert assembled.includes_resolved == {"A": "a", "d/b": "d/b"}
 
 
+@pytest.mark.seed("002.4")
 def test_spans(tmp_path: Path) -> None:
     """Every character of the content has its file, with the file's hash, in order and without a gap."""
     lay_out(tmp_path, {"t.txt": "é\n$$A\n$$A\nz", "a": "🦊\r\nx\r\n", "b": ""})
@@ -361,6 +364,7 @@ def test_spans(tmp_path: Path) -> None:
     assert {part.pace for part in assembled.prompt.parts} == {Pace.RELEASE}
 
 
+@pytest.mark.seed("002.10")
 def test_line_ends(tmp_path: Path) -> None:
     """CRLF and LF checkouts of one project give the same content and the same hashes."""
     contents = {"t.txt": "x\n\n$$A\n$$J\ny\n", "a": "one\ntwo\n", "j.json": '{\n  "k": "a  b"\n}\n'}
@@ -393,6 +397,7 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert PromptAssembler(str(tmp_path)).assemble("u", {"A": "a"}).content == "new"
 
 
+@pytest.mark.seed("002.25")
 @pytest.mark.parametrize("name", JSON)
 def test_minified(name: str) -> None:
     """Only the blanks between tokens go; numbers, keys and strings stay as they are spelt; other text stays."""
@@ -401,6 +406,7 @@ def test_minified(name: str) -> None:
     assert minified(after) == after
 
 
+@pytest.mark.seed("002.25")
 @pytest.mark.parametrize(
     ("path", "minify", "content"),
     [("a.json", True, '{"a":1}'), ("a.json", False, '{ "a": 1 }'), ("a.txt", True, '{ "a": 1 }'),
@@ -413,6 +419,7 @@ def test_minify_json(path: str, minify: bool, content: str, tmp_path: Path) -> N
     assert (assembled.content, assembled.minify_json) == (f"x {{  }}\n{content}\n", minify)
 
 
+@pytest.mark.seed("002.5")
 def test_node(tmp_path: Path) -> None:
     """A node is its task_ref and includes; other keys are ignored, and includes may be missing or null."""
     lay_out(tmp_path, {"t.txt": "$$A", "u.txt": "u", "a": "A"})
@@ -434,6 +441,7 @@ def test_bad_node(node: dict[str, object], tmp_path: Path) -> None:
     assert problems_of(lambda: PromptAssembler(str(tmp_path)).assemble_node(node)) == says
 
 
+@pytest.mark.seed("002.6")
 def test_clock_and_id(tmp_path: Path) -> None:
     """The time is aware and in UTC, the id is the caller's or a new one, and neither changes the content."""
     lay_out(tmp_path, {"t.txt": "x"})
@@ -469,6 +477,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r")).filter(
 )
 
 
+@pytest.mark.seed("002.7")
 @given(st.lists(TEXT.filter(lambda text: "$$" not in text), min_size=1), TEXT.filter(lambda text: "$$" not in text))
 @example(["x", "\n"], "\n")
 @example(["\\1", "\\g<0>"], "\\0")
@@ -484,3 +493,77 @@ def test_content(stretches: list[str], include: str) -> None:
     assert [span.start for span in assembled.spans] == [0, *(span.end for span in assembled.spans[:-1])]
     assert assembled.spans[-1].end == len(assembled.content)
     assert assembled.content_hash == sha256_hex(assembled.content)
+
+
+# The text of a template, what is wrong with its include A, and at which line.
+UNUSED = {
+    "inside-a-line": (
+        "x\nContext: $$A and $$A\n",
+        "$$A inside a line is plain text, so a.txt is not included: put $$A alone on its line",
+        2,
+    ),
+    "after-other-blanks": (
+        "\u00a0$$A\n",
+        "$$A inside a line is plain text, so a.txt is not included: put $$A alone on its line",
+        1,
+    ),
+    "nowhere": ("x $$AB $A\n", "no line is $$A, so a.txt is not included: add the line, or remove the include", 0),
+}
+
+
+class TestUnusedIncludes:
+    """Includes that are given, and that no directive uses."""
+
+    @pytest.mark.seed("002.23")
+    @pytest.mark.parametrize("name", UNUSED)
+    def test_002_b_noted_by_assemble(self, name: str, tmp_path: Path) -> None:
+        """An unused include is a note of `assemble`, whose bytes stay as the template has them."""
+        text, reason, line = UNUSED[name]
+        lay_out(tmp_path, {"t.txt": text})
+        assembled = assemble(tmp_path, {"A": "a.txt"})
+        assert (assembled.content, assembled.includes_resolved) == (text, {})
+        assert assembled.notes == (Note("skipped", f"t.txt:{line}" if line else "t.txt", reason),)
+        assert assembled.prompt.notes == assembled.notes
+
+    @pytest.mark.parametrize("name", UNUSED)
+    def test_002_a_refused_if_strict(self, name: str, tmp_path: Path) -> None:
+        """With `strict` an unused include is an error at the line that mentions it."""
+        text, reason, line = UNUSED[name]
+        lay_out(tmp_path, {"t.txt": text})
+        with pytest.raises(UnusedIncludeError) as caught:
+            PromptAssembler(str(tmp_path)).assemble("t", {"A": "a.txt"}, strict=True)
+        assert (caught.value.path, caught.value.line, caught.value.reason) == ("t.txt", line, reason)
+
+    @pytest.mark.seed("002.21")
+    def test_002_b_a_mention_beside_a_use_stays_literal(self, tmp_path: Path) -> None:
+        """Where a directive uses the include, a mention in prose is text and no problem."""
+        lay_out(tmp_path, {"t.txt": "See $$A below.\n$$A\n", "a.txt": "A"})
+        assembled = PromptAssembler(str(tmp_path)).assemble("t", {"A": "a.txt"}, strict=True)
+        assert (assembled.content, assembled.notes) == ("See $$A below.\nA\n", ())
+
+    def test_002_b_a_name_that_no_directive_can_have(self, tmp_path: Path) -> None:
+        """A name in lower case is reported as one that can never be used."""
+        lay_out(tmp_path, {"t.txt": "x"})
+        assembled = assemble(tmp_path, {"rules": "a.txt"})
+        says = "the include 'rules' has a name that no directive can have: capitals, digits and _"
+        assert [note.detail for note in assembled.notes] == [says]
+
+    def test_002_b_all_problems_together(self, tmp_path: Path) -> None:
+        """A misspelt directive and the include that it misses are reported together; a missing file was still used."""
+        lay_out(tmp_path, {"t.txt": "$$CONTXT\n$$GONE\n"})
+        includes = {"CONTEXT": "a.txt", "GONE": "none"}
+        assembler = PromptAssembler(str(tmp_path))
+        assert problems_of(lambda: assembler.assemble_node({"task_ref": "t", "includes": includes}, strict=True)) == [
+            "t.txt:1: $$CONTXT has no include; given: CONTEXT, GONE",
+            "t.txt:2: none is not there",
+            "t.txt: no line is $$CONTEXT, so a.txt is not included: add the line, or remove the include",
+        ]
+
+
+@pytest.mark.seed("002.26")
+@pytest.mark.parametrize("path", ["CLAUDE.md", ".claude/rules.txt", "link"])
+def test_002_e_a_template_may_be_named_claude(path: str, tmp_path: Path) -> None:
+    """The rule against CLAUDE files is for instruction files: templates and includes may have any name."""
+    lay_out(tmp_path, {"Claude Reviewer v1.0.txt": f"$$include {path}", "CLAUDE.md": "R", ".claude/rules.txt": "R"})
+    os.symlink("CLAUDE.md", tmp_path / "link")
+    assert PromptAssembler(str(tmp_path)).assemble("Claude Reviewer v1.0", {}).content == "R"

@@ -94,6 +94,7 @@ def schemas_in(schema: Any) -> list[Any]:
     return found + [object_schema for one in inner for object_schema in schemas_in(one)]
 
 
+@pytest.mark.seed("004.6")
 def test_size() -> None:
     """A bundled file is within a quarter of the seed's token figure."""
     found = {part: estimate_tokens(bundled().text(*VERSION, part)) for part in TOKENS}
@@ -122,6 +123,7 @@ def test_both_orders_have_the_same_rows() -> None:
     assert rows[0] == rows[1]
 
 
+@pytest.mark.seed("004.10")
 def test_known_tools() -> None:
     """Every tool of the seed is known by its name, and four of them by a second one."""
     assert known_tools() == {name: name for name in TOOL_TOKENS} | ALIASES
@@ -138,6 +140,7 @@ def test_definition(tool: str) -> None:
     assert definition["input_schema"] == json.loads(bundled().file(*VERSION, f"tools/{tool}.json"))
 
 
+@pytest.mark.seed("004.10")
 @pytest.mark.parametrize("tool", TOOL_TOKENS)
 def test_schema(tool: str) -> None:
     """A schema is a JSON object, closed, whose required keys are all properties, and so is each one inside it."""

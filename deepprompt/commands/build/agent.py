@@ -8,11 +8,11 @@ import os
 from datetime import datetime
 from types import NoneType
 
-from deepprompt.commands.fields import Fields
 from deepprompt.commands.options import own_text, working_folder
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note, Prompt
 from deepprompt.systems.tagged import AgentConfig, Responsibility, Task, TaskStep, compose_tagged_prompt
+from deepprompt.text.fields import Fields
 from deepprompt.text.hygiene import from_system
 from deepprompt.text.parse import parse_json
 
@@ -21,7 +21,7 @@ def compose_agent(options: argparse.Namespace) -> Prompt:
     """Read the files and return the prompt."""
     notes: list[Note] = []
     prompt = compose_tagged_prompt(
-        _agent(options.agent),
+        _with_own_texts(_agent(options.agent), options),
         options.channel or "",
         from_system(working_folder(options), "cwd", notes),
         [from_system(os.path.abspath(folder), "directory", notes) for folder in options.directory],
@@ -31,6 +31,18 @@ def compose_agent(options: argparse.Namespace) -> Prompt:
         memories=_memories(options.memories) if options.memories else (),
     )
     return dataclasses.replace(prompt, notes=(*notes, *prompt.notes))
+
+
+def _with_own_texts(agent: AgentConfig, options: argparse.Namespace) -> AgentConfig:
+    """Return the agent with the texts of `--formatting` and `--storage-file` in place of its own."""
+    formatting = {**agent.formatting}
+    for text in options.formatting:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            options.usage_error(f"--formatting {text}: write NAME=FILE")
+        formatting[name] = own_text(path).removesuffix("\n")
+    storage_text = own_text(options.storage_file).removesuffix("\n") if options.storage_file else agent.storage_text
+    return dataclasses.replace(agent, formatting=formatting, storage_text=storage_text)
 
 
 def _now(text: str | None) -> datetime:
@@ -53,10 +65,16 @@ def _agent(path: str) -> AgentConfig:
         role=fields.text("role"),
         responsibilities=tuple(map(_responsibility, fields.each("responsibilities"))),
         storage=fields.flag("storage", True),
+        storage_text=fields.text("storage_text"),
+        formatting=_formatting(fields.inner("formatting")),
     )
     fields.refuse_others("field")
     fields.refuse_faults(path)
     return agent
+
+
+def _formatting(fields: Fields) -> dict[str, str]:
+    return {channel: fields.text(channel) for channel in fields.values}
 
 
 def _responsibility(fields: Fields) -> Responsibility:

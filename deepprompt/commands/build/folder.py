@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 
 from deepprompt.catalog import bundled, from_folder
 from deepprompt.commands.build.options import appended, own_part
-from deepprompt.commands.options import add_folder_option, given, working_folder
+from deepprompt.commands.options import add_folder_option, add_home_option, count, given, home_folder, working_folder
 from deepprompt.errors import AssetError
 from deepprompt.prompt import Note, Part, Prompt
-from deepprompt.sources.instructions import load_instruction_files
-from deepprompt.sources.project import ProjectContext, discover_project_context
-from deepprompt.sources.skills import load_skills
+from deepprompt.sources.instructions import DEFAULT_PROFILE, InstructionFiles
+from deepprompt.sources.surroundings import gather
 from deepprompt.systems.builder import SystemPromptBuilder
+
+_GIT_SECTIONS = ("git status", "git diff")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options about where to look and what the prompt is made of."""
     where = parser.add_argument_group("where to look")
     add_folder_option(where)
-    where.add_argument(
-        "--home",
-        metavar="DIR",
-        help="the user's home folder, searched after the project (default: yours; '' searches none)",
-    )
+    add_home_option(where)
     where.add_argument(
         "--root",
         metavar="DIR",
@@ -36,6 +32,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--portable",
         action="store_true",
         help="show instruction files by their path in the project or below ~/, the same on every machine",
+    )
+    where.add_argument(
+        "--instructions",
+        type=given,
+        metavar="PROFILE",
+        help="load the instruction files and skills that this agent loads, such as agents or codex, or a profile of "
+        "your own, as FILE.toml; 'deepprompt plan' lists them (default: deepseek)",
+    )
+    where.add_argument(
+        "--instructions-limit",
+        type=count,
+        metavar="BYTES",
+        help="how many bytes of instruction files are loaded, instead of the profile's limits",
     )
     where.add_argument("--no-git", action="store_true", help="leave out branch, status and diff")
     where.add_argument("--no-project", action="store_true", help="leave out everything after the boundary")
@@ -79,27 +88,27 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def compose_folder(options: argparse.Namespace) -> Prompt:
     """Gather the inputs and return the prompt."""
     cwd = working_folder(options)
-    home = _home() if options.home is None else options.home
-    home = os.path.abspath(home) if home else ""
+    git = not (options.no_git or options.no_project)
+    around = gather(
+        cwd,
+        home_folder(options),
+        root=options.root,
+        portable=options.portable,
+        git=git,
+        profile=options.instructions or DEFAULT_PROFILE,
+        instructions_limit=options.instructions_limit,
+    )
     notes: list[Note] = []
     builder = SystemPromptBuilder(
         base_parts=own_part("base", options.base_file) if options.base_file else _base_parts(options),
-        instructions=load_instruction_files(cwd, home, portable=options.portable),
-        skill_directory=load_skills(cwd, home).index_text(),
-        project=None if options.no_project else _project(cwd, options),
+        instructions=_advised(around.instructions, options),
+        skill_directory=around.skills.index_text(),
+        project=None if options.no_project else around.project,
         append=appended(options, notes),
     )
     prompt = builder.compose()
-    return dataclasses.replace(prompt, notes=(*prompt.notes, *notes))
-
-
-def _project(cwd: str, options: argparse.Namespace) -> ProjectContext:
-    project = discover_project_context(cwd)
-    if options.no_git:
-        return project
-    from deepprompt.sources.git.snapshot import read_git
-
-    return project.with_git(read_git(cwd, root=options.root))
+    parts = prompt.parts if git else tuple(part for part in prompt.parts if part.name not in _GIT_SECTIONS)
+    return dataclasses.replace(prompt, parts=parts, notes=(*prompt.notes, *notes))
 
 
 def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
@@ -119,7 +128,12 @@ def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
     return parts
 
 
-def _home() -> str:
-    """Return the user's home folder, "" if there is none."""
-    home = os.path.expanduser("~")
-    return "" if home == "~" or os.environ.get("HOME") == "" else home
+def _advised(instructions: InstructionFiles, options: argparse.Namespace) -> InstructionFiles:
+    """Return the files with notes that name the option which loads more of a file that was cut."""
+    other = "" if options.instructions else "--instructions agents or "
+    advice = f"; load more of it with {other}--instructions-limit BYTES"
+    notes = instructions.notes
+    return InstructionFiles(
+        instructions,
+        [dataclasses.replace(note, detail=note.detail + advice) if note.kind == "cut" else note for note in notes],
+    )

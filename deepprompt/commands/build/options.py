@@ -15,7 +15,7 @@ PRESET_OPTIONS = (
     "tool", "mcp", "slash_command", "sessions", "memory", "claude_md", "output_style_file", "environment_last",
     "max_tokens", "order",
 )  # fmt: skip
-AGENT_OPTIONS = ("channel", "directory", "task", "memories", "background", "now")
+AGENT_OPTIONS = ("channel", "formatting", "storage_file", "directory", "task", "memories", "background", "now")
 ORDERS = ("algorithm", "catalog")
 
 
@@ -30,7 +30,11 @@ def add_preset_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--tool", action="append", default=[], metavar="NAME", help="enable this tool; may be repeated")
     group.add_argument(
-        "--mcp", action="append", default=[], metavar="NAME", help="name a connected MCP server; may be repeated"
+        "--mcp",
+        action="append",
+        default=[],
+        metavar="NAME[=FILE]",
+        help="a connected MCP server, or a JSON file with name, instructions and tools; may be repeated",
     )
     group.add_argument(
         "--slash-command",
@@ -61,6 +65,16 @@ def add_agent_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("an agent's run (--agent)")
     group.add_argument("--agent", type=given, metavar="FILE", help="the agent, as JSON: identity, instructions, ...")
     group.add_argument("--channel", metavar="NAME", help="the channel that shows its responses, such as telegram")
+    group.add_argument(
+        "--formatting",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="your own formatting rules for a channel, such as slack=slack.md; may be repeated",
+    )
+    group.add_argument(
+        "--storage-file", type=given, metavar="FILE", help="your own advice on what to keep where, for <Storage>"
+    )
     group.add_argument(
         "--directory",
         action="append",

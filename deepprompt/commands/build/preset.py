@@ -7,12 +7,12 @@ import dataclasses
 
 from deepprompt.catalog import from_folder
 from deepprompt.commands.build.options import appended
+from deepprompt.commands.build.servers import servers_of
 from deepprompt.commands.options import own_text, working_folder
 from deepprompt.prompt import Note, Prompt
 from deepprompt.sources.claude_md import load_claude_md
 from deepprompt.sources.project import discover_project_context
 from deepprompt.systems.preset import (
-    McpServer,
     PromptAssemblyConfig,
     SlashCommand,
     SystemPromptConfig,
@@ -37,7 +37,7 @@ def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -
         enabled_tools=[from_system(name, "tool", notes) for name in options.tool],
         sessions_enabled=options.sessions,
         memory_enabled=options.memory,
-        mcp_servers=[McpServer(from_system(name, "mcp", notes)) for name in options.mcp],
+        mcp_servers=[server for text in options.mcp for server in servers_of(text, notes)],
         slash_commands=[SlashCommand(name, description) for name, _, description in commands],
         claude_md_content=load_claude_md(cwd) if options.claude_md else "",
         output_style=own_text(options.output_style_file) if options.output_style_file else "",

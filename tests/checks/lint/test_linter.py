@@ -584,7 +584,7 @@ def repeated(unit: str, modules: tuple[ModuleType, ...]) -> Callable[[int], Call
 def test_time_in_proportion(unit: str) -> None:
     """However often whatever is repeated, four times the text takes each module about four times as long."""
     for module in MODULES:  # one by one: beside the others, what grows too fast would not be seen
-        in_proportion(repeated(unit, (module,)), largest=1 << 15)
+        in_proportion(repeated(unit, (module,)), largest=1 << 14)
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.seed("001.1")
 def test_everything(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """The files have the fields of the Python values, and give the same prompt."""
     duties = [{"title": "a", "content": "b"}]
@@ -48,6 +49,22 @@ def test_everything(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) ->
     )
 
 
+@pytest.mark.seed("001.10")
+def test_001_own_texts_from_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A user adds a channel and replaces the storage advice by files alone: the agent's, or one for each text."""
+    agent = {"identity": "Ada", "storage_text": "Keep it.", "formatting": {"slack": "Slack, in JSON."}}
+    (folder / "agent.json").write_text(json.dumps(agent))
+    (folder / "slack.md").write_text("Write *bold*\nwith one asterisk.\n")
+    (folder / "storage.md").write_text("Keep nothing.\n")
+    common = ["build", "--agent", "agent.json", "--channel", "slack", "--prefix-only"]
+    assert main(common) == 0
+    printed = capsys.readouterr().out
+    assert "<Storage>\nKeep it.\n</Storage>\n\n<Formatting>\nSlack, in JSON.\n</Formatting>" in printed
+    assert main([*common, "--formatting", "slack=slack.md", "--storage-file", "storage.md"]) == 0
+    printed = capsys.readouterr().out
+    assert "<Storage>\nKeep nothing.\n</Storage>\n\n<Formatting>\nWrite *bold*\nwith one asterisk.\n</Form" in printed
+
+
 def test_the_clock(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """Without a time the clock is asked, and the parts are reported like any other prompt's."""
     assert main(["build", "--agent", "agent.json", "--cwd", str(folder), "--json"]) == 0
@@ -68,7 +85,11 @@ WRONG = {
     ),
     "a misspelt field": (
         {}, "agent", '{"identiti": ""}',
-        "agent.json: identiti: no such field; there are: identity, instructions, role, responsibilities, storage",
+        "agent.json: identiti: no such field; there are: identity, instructions, role, responsibilities, storage, "
+        "storage_text, formatting",
+    ),
+    "rules that are no texts": (
+        {}, "agent", '{"formatting": {"slack": 5}}', "agent.json: formatting.slack: expected text, found 5",
     ),
     "no list": (
         {}, "agent", '{"responsibilities": {}}', "agent.json: responsibilities: expected a list of objects, found {}",
@@ -96,7 +117,8 @@ WRONG = {
         {}, "agent", '{"identity": 5, "responsibilities": [{"title": 1}], "roles": ""}',
         "agent.json: identity: expected text, found 5; agent.json: responsibilities[0].content: is missing; "
         "agent.json: responsibilities[0].title: expected text, found 1; "
-        "agent.json: roles: no such field; there are: identity, instructions, role, responsibilities, storage",
+        "agent.json: roles: no such field; there are: identity, instructions, role, responsibilities, storage, "
+        "storage_text, formatting",
     ),
     "deep nesting": ({}, "agent", "[" * 100_000, "agent.json: nested too deeply"),
 }  # fmt: skip
@@ -136,6 +158,8 @@ def test_wrong_time(folder: Path, capsys: pytest.CaptureFixture[str], now: str) 
         (["--channel", "telegram"], "--channel needs --agent FILE"),
         (["--background"], "--background needs --agent FILE"),
         (["--directory", "x"], "--directory needs --agent FILE"),
+        (["--formatting", "a=b"], "--formatting needs --agent FILE"),
+        (["--agent", "agent.json", "--formatting", "slack"], "--formatting slack: write NAME=FILE"),
         (["--agent", "agent.json", "--append", "x"], "--append does not go with --agent"),
         (["--agent", "agent.json", "--preset", "claude_code"], "--preset does not go with --agent"),
     ],

@@ -23,7 +23,7 @@ CaptureBytes = pytest.CaptureFixture[bytes]
 
 PROJECT = re.compile(
     r"\n## Project\n- cwd: (?P<cwd>.*)\n- date: \d{4}-\d\d-\d\d\n- os: \S+ .+\n- shell: .+\n"
-    r"(?:- branch: (?P<branch>.*)\n)?\n## Git status\n(?P<status>[^#]*)\n## Git diff\n(?P<diff>[^#]*)"
+    r"(?:- branch: (?P<branch>.*)\n)?(?:\n## Git status\n(?P<status>[^#]*)\n## Git diff\n(?P<diff>[^#]*))?"
 )
 
 
@@ -133,11 +133,11 @@ class TestPrompt:
         assert {path: path.stat().st_mtime_ns for path in repository.rglob("*")} == before
 
     def test_no_git(self, repository: Path, capsysbinary: CaptureBytes) -> None:
-        """`--no-git` leaves out branch, status and diff, and keeps the rest of the project."""
+        """`--no-git` leaves out branch, status and diff with their headings, and keeps the rest of the project."""
         match = PROJECT.fullmatch(built(capsysbinary, "--no-git").partition(DYNAMIC_CONTEXT_BOUNDARY)[2])
         assert match is not None
         assert match["cwd"] == str(repository)
-        assert (match["branch"], match["status"], match["diff"]) == (None, "(clean)\n", "(no diff)\n")
+        assert (match["branch"], match["status"], match["diff"]) == (None, None, None)
 
     def test_no_project(self, repository: Path, capsysbinary: CaptureBytes) -> None:
         """`--no-project` leaves out everything after the boundary."""
@@ -325,6 +325,12 @@ class TestAppend:
         assert said.err == b"deepprompt: replaced: append at 3: bytes that are not UTF-8, by U+FFFD\n"
 
 
+CUT = (
+    "longer than the 4000 bytes there is room for; load more of it with --instructions agents or "
+    "--instructions-limit BYTES"
+)
+
+
 class TestNotes:
     """What was skipped, refused or cut is said on standard error."""
 
@@ -338,9 +344,7 @@ class TestNotes:
         assert main(["build", "--prefix-only"]) == 0
         said = capsysbinary.readouterr()
         assert said.out.endswith(b"x\n... [truncated]\n")
-        assert said.err == (
-            f"deepprompt: cut: {noted}/AGENTS.md: longer than the 4000 bytes there is room for\n".encode()
-        )
+        assert said.err == f"deepprompt: cut: {noted}/AGENTS.md: {CUT}\n".encode()
 
     @pytest.mark.usefixtures("noted")
     def test_quiet(self, capsysbinary: CaptureBytes) -> None:
@@ -353,7 +357,7 @@ class TestNotes:
             {
                 "kind": "cut",
                 "source": f"{noted}/AGENTS.md",
-                "detail": "longer than the 4000 bytes there is room for",
+                "detail": CUT,
                 "offset": None,
                 "count": 1,
             }

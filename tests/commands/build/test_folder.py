@@ -57,7 +57,7 @@ def git(project: Path, *arguments: str) -> None:
 def test_an_empty_folder(
     folders: tuple[Path, Path], capsysbinary: pytest.CaptureFixture[bytes], prompt_file: SnapshotAssertion
 ) -> None:
-    """With nothing to gather and git not asked, the prompt is the base, the boundary and a clean project."""
+    """With nothing to gather and git not asked, the prompt is the base, the boundary and the project without git."""
     assert build(folders, capsysbinary, "--no-git") == prompt_file
 
 
@@ -68,6 +68,7 @@ def test_no_repository(
     assert build(folders, capsysbinary) == prompt_file
 
 
+@pytest.mark.seed("003.16")
 def test_a_whole_project(
     folders: tuple[Path, Path], capsysbinary: pytest.CaptureFixture[bytes], prompt_file: SnapshotAssertion
 ) -> None:

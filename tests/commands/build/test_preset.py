@@ -118,10 +118,12 @@ def names(found: Any) -> list[str]:
 class TestParts:
     """What the options choose."""
 
+    @pytest.mark.seed("004.2")
     def test_default(self, capsysbinary: CaptureBytes) -> None:
         """Without options only what is always there is in the prompt."""
         assert names(report(capsysbinary)) == ALWAYS
 
+    @pytest.mark.seed("004.7")
     @pytest.mark.parametrize(("options", "part", "after"), OPTIONAL.values(), ids=OPTIONAL)
     def test_optional(self, options: list[str], part: str, after: str, capsysbinary: CaptureBytes) -> None:
         """An option brings in its part and no other, in its place."""
@@ -129,6 +131,7 @@ class TestParts:
         expected.insert(ALWAYS.index(after) + 1, part)
         assert names(report(capsysbinary, *options)) == expected
 
+    @pytest.mark.seed("004.8")
     def test_environment(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """The folder, the system and the shell are those of the machine."""
         text = build(capsysbinary)
@@ -143,6 +146,7 @@ class TestParts:
         assert f"\n- Working directory: {folder / 'sub'}\n" in text
         assert text.endswith("\n\nSub rules.")
 
+    @pytest.mark.seed("004.15")
     def test_values(self, capsysbinary: CaptureBytes) -> None:
         """Servers, commands, style, instructions and appended texts are in the prompt, in that order."""
         text = build(
@@ -178,6 +182,7 @@ class TestParts:
         assert prefix.endswith("\n\n\\=== DYNAMIC CONTEXT")
         assert build(capsysbinary, "--environment-last", "--prefix-only", "--claude-md").endswith("Rules of the house.")
 
+    @pytest.mark.seed("004.26")
     @pytest.mark.parametrize("preset", ["claude_code@2.1.37", "claude_code~=2.1", "claude_code==2.1.37"])
     def test_version(self, preset: str, capsysbinary: CaptureBytes) -> None:
         """A preset can be asked for by its version."""
@@ -200,6 +205,7 @@ class TestParts:
         assert set(origins.values()) == {f"deepprompt:claude_code/2.1.37/{name}.md" for name in origins}
         assert "\n\nVerify.\n\n" in found["text"]
 
+    @pytest.mark.seed("004.1")
     def test_custom(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """A custom file is the whole prompt, one blank included."""
         lay_out(folder, {"custom": " "})
@@ -340,6 +346,7 @@ class TestRefused:
         assert caught.value.code == 2
         assert capsys.readouterr().err.startswith(f"deepprompt build: error: {message}\n")
 
+    @pytest.mark.seed("004.4")
     @pytest.mark.parametrize("preset", ["nope", "claude", "claude_codex", "deepseekx", "deepseek-v3", "Claude_Code"])
     def test_unknown_preset(self, preset: str, capsysbinary: CaptureBytes) -> None:
         """A preset that there is not is an error that lists those there are."""

@@ -377,8 +377,8 @@ class TestReport:
         lay_out(folder, {"AGENTS.md": "x" * 5_000})
         assert main(["build", "--no-git", *TO, "--message", "Hi", "--explain"]) == 0
         out, err = capsysbinary.readouterr()
-        detail = "longer than the 4000 bytes there is room for"
-        assert err == f"deepprompt: cut: {folder}/AGENTS.md: {detail}\n".encode()
+        detail = "longer than the 4000 bytes there is room for; load more of it with --instructions agents or "
+        assert err == f"deepprompt: cut: {folder}/AGENTS.md: {detail}--instructions-limit BYTES\n".encode()
         assert b"\n  note: pace: the end of the system prompt: " in out
 
     def test_json(self, capsysbinary: CaptureBytes) -> None:
