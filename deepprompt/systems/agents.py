@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from deepprompt.errors import MessageError, SkillError, UnknownPartError, Variab
 from deepprompt.prompt import Note, Pace, Part, Prompt, notes_of
 from deepprompt.sources.skills import SkillStore
 from deepprompt.systems.overrides import Overrides
-from deepprompt.systems.preset import PromptAssemblyConfig, environment_part
+from deepprompt.systems.preset import PromptAssemblyConfig, check_budget, environment_part
 from deepprompt.systems.variables import interpolate, variables_of
 from deepprompt.text.disarm import escape_roles, escape_tags
 from deepprompt.text.hygiene import scrub
@@ -45,7 +45,7 @@ def assemble_subagent_prompt(
     skills: SkillStore | Mapping[str, str] | None = None,
     include_claude_md: bool = False,
 ) -> str:
-    """Return a subagent's system prompt. It has the parent's CLAUDE.md only if you ask for it."""
+    """Return a subagent's system prompt. It has the parent's budget, and its CLAUDE.md if you ask for it."""
     return compose_subagent_prompt(agent, parent, skills=skills, include_claude_md=include_claude_md).text
 
 
@@ -56,7 +56,7 @@ def compose_subagent_prompt(
     skills: SkillStore | Mapping[str, str] | None = None,
     include_claude_md: bool = False,
 ) -> Prompt:
-    """Return a subagent's system prompt as parts."""
+    """Return a subagent's system prompt as parts. Raise if it has more tokens than the parent's budget."""
     for what, value, kind, takes in (
         ("agent", agent, AgentDefinition, "an AgentDefinition, such as AgentDefinition('You review.')"),
         ("parent", parent, PromptAssemblyConfig, "the parent's PromptAssemblyConfig"),
@@ -85,7 +85,9 @@ def compose_subagent_prompt(
         Part(part.name, ("\n\n" if index else "") + scrub(part.text, part.name, notes), part.pace, part.origin)
         for index, part in enumerate(parts)
     ]
-    return Prompt(tuple(joined), notes=tuple(notes))
+    prompt = Prompt(tuple(joined), notes=tuple(notes))
+    check_budget(prompt, parent.max_system_prompt_tokens)
+    return prompt
 
 
 def _skill_body(name: str, skills: SkillStore | Mapping[str, str] | None) -> str:
@@ -163,7 +165,7 @@ def attach(message: str | Mapping[str, Any], *reminders: str) -> dict[str, Any]:
     """Return a copy of a user message with reminders at its end. Everything else in it stays as it is.
 
     A message is its text, or a mapping with text or a list of blocks as its content: tool results and images keep their
-    places, and each reminder becomes a text block after them.
+    places, and each reminder becomes a text block after them, in the form of the message's provider.
     """
     expect(message, str | Mapping, "attach: message", "a text, or a mapping with a role and content", MessageError)
     copy: dict[str, Any] = {"role": "user", "content": message} if isinstance(message, str) else {**message}
@@ -171,16 +173,25 @@ def attach(message: str | Mapping[str, Any], *reminders: str) -> dict[str, Any]:
         expect(text, str, "attach: reminders", "texts, as reminder(...) returns them", MessageError)
     if copy.get("role") != "user":
         raise MessageError(f"a reminder belongs in a message of the user, not in one of role {copy.get('role')!r}")
-    content = copy.get("content")
-    if isinstance(content, str):
-        copy["content"] = "\n\n".join([*([content] if content else []), *reminders])
+    field = "parts" if "parts" in copy and "content" not in copy else "content"  # parts are Gemini's blocks
+    content = copy.get(field)
+    if isinstance(content, str) and field == "content":
+        copy[field] = "\n\n".join([*([content] if content else []), *reminders])
     elif isinstance(content, list | tuple):
-        responses = any(isinstance(block, Mapping) and block.get("type") in _RESPONSES_BLOCKS for block in content)
-        kind = "input_text" if responses else "text"
-        copy["content"] = [*content, *({"type": kind, "text": text} for text in reminders)]
+        kind = _text_type(content) if field == "content" else ""
+        copy[field] = [*content, *({"type": kind, "text": text} if kind else {"text": text} for text in reminders)]
     else:
-        raise MessageError(f"content is text or a list of blocks, not {type(content).__name__}")
+        takes = "text or a list of blocks" if field == "content" else "a list of parts"
+        raise MessageError(f"{field} is {takes}, not {type(content).__name__}")
     return copy
+
+
+def _text_type(blocks: Sequence[object]) -> str:
+    """Return the type that a block of text has beside these, "" if blocks have none, as Bedrock's."""
+    types = [block.get("type", "") for block in blocks if isinstance(block, Mapping)]
+    if types and not any(types):
+        return ""
+    return "input_text" if any(kind in _RESPONSES_BLOCKS for kind in types) else "text"
 
 
 def _names(kind: str) -> list[str]:

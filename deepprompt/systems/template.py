@@ -133,7 +133,8 @@ class PromptAssembler:
             if not directive.startswith("$$"):
                 own.append(line + end)
                 continue
-            used.add(directive[2:])
+            if is_token(directive[2:]):
+                used.add(directive[2:])
             try:
                 name, path = _resolve(directive, includes, given, template.path, number)
                 file = self._include(path, template.path, number)

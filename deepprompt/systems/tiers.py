@@ -46,8 +46,8 @@ _MARKS = ("cache_control", "prompt_cache_breakpoint")
 _HOLDERS = ("content", "source", "tool_calls")
 # A line of dashes before a heading that is a URL, as between two pages.
 _OTHER_PAGE = re.compile(
-    r"^([ \t]*)([-\uff0d\ufe63]{3,}[ \t]*)(?=\n(?:[ \t]*\n)*"
-    r"[ \t]*[#\uff03\ufe5f]{2}[ \t]*<?(?:[A-Za-z][A-Za-z0-9+.-]*://|www\.))",
+    r"^([^\S\n]*)([-\uff0d\ufe63]{3,}[^\S\n]*)(?=\n(?:[^\S\n]*\n)*"
+    r"[^\S\n]*[#\uff03\ufe5f]{2}[^\S\n]*<?(?:[A-Za-z][A-Za-z0-9+.-]*://|www\.))",
     re.MULTILINE,
 )
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")

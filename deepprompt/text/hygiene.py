@@ -34,6 +34,13 @@ _SURROGATES = "\ud800-\udfff"
 # The control characters that no text has; ESC and those that move the cursor are in logs and drawings.
 _CONTROLS = bytes([*range(7), *range(14, 27), *range(28, 32), 127])
 _LEAST_TO_JUDGE = 512
+# How files of these kinds begin. No text does.
+_SIGNATURES = {
+    b"\x89PNG\r\n": "a PNG image", b"\xff\xd8\xff": "a JPEG image", b"GIF87a": "a GIF image", b"GIF89a": "a GIF image",
+    b"%PDF-": "a PDF", b"PK\x03\x04": "a zip archive", b"\x1f\x8b": "gzip data", b"BZh91AY": "bzip2 data",
+    b"\xfd7zXZ\x00": "xz data", b"\x28\xb5\x2f\xfd": "zstd data", b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"\x7fELF": "a program", b"\x00asm": "a program", b"SQLite format 3\x00": "a database",
+}  # fmt: skip
 
 
 def decode(data: bytes, source: str = "", notes: list[Note] | None = None, *, complete: bool = True) -> str:
@@ -58,7 +65,10 @@ def to_text(data: bytes, source: str = "", notes: list[Note] | None = None, *, c
 
 
 def why_no_text(data: bytes) -> str:
-    """Return why the bytes of a file are not text, "" if they may be. A few bytes are not enough to judge by."""
+    """Return why the bytes of a file are not text, "" if they may be. A few bytes with no known start may be."""
+    for start, kind in _SIGNATURES.items():
+        if data.startswith(start):
+            return f"not a text file: it is {kind}"
     if len(data) < _LEAST_TO_JUDGE:
         return ""
     wrong = len(data) - len(data.translate(None, _CONTROLS))

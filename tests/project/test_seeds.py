@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
+import io
+import os
 import runpy
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -42,6 +46,19 @@ def _exists(name: str) -> bool:
         return not rest or hasattr(getattr(deepprompt, first), rest)
     module, _, attribute = name.rpartition(".")
     return bool(module) and hasattr(import_module(f"deepprompt.{module}"), attribute)
+
+
+@pytest.mark.seed("004.29")
+def test_assembly_opens_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once its parts have been read, a prompt is assembled without opening a file."""
+    config = deepprompt.PromptAssemblyConfig(cwd="/srv", os="linux", shell="sh", enabled_tools=("Glob", "Grep"))
+    first = deepprompt.assemble_system_prompt(config)
+    opened: list[object] = []
+    for module, name in ((builtins, "open"), (io, "open"), (os, "open")):
+        monkeypatch.setattr(module, name, lambda path, *_args, **_options: opened.append(path))
+    again = deepprompt.assemble_system_prompt(replace(config, shell="bash"))
+    monkeypatch.undo()
+    assert (again.replace("bash", "sh"), opened) == (first.replace("bash", "sh"), [])
 
 
 @pytest.mark.seed("004.12")

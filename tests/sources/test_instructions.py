@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import socket
 from collections.abc import Callable
@@ -123,7 +124,7 @@ BINARY = {
     "zeros": (bytes(600), 600),
     "every-byte": (bytes(range(256)) * 40, 4_767),
     "utf-16": (("\ufeff" + "Do it. " * 100).encode("utf-16-le"), 702),
-    "png": (b"\x89PNG\r\n\x1a\n" + bytes(range(128, 192)) * 20, 1_282),
+    "sound": (bytes(range(128, 192)) * 20, 1_280),
 }
 TEXTS = {
     "latin-1": ("Prüfe zuerst die Änderung. " * 300).encode("latin-1"),
@@ -348,6 +349,25 @@ def test_003_a_binary_file_is_refused(cwd: Path, name: str) -> None:
     what = f"{wrong} of {min(len(data), 8_000)} bytes are control characters or not UTF-8"
     detail = f"not a text file: {what}; save it as UTF-8 if it is text"
     assert loaded.notes == (Note("refused", str(path), detail),)
+
+
+SIGNED = {
+    "png": (b"\x89PNG\r\n\x1a\n" + b"abc" * 9, "a PNG image"),
+    "pdf": (b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\n" * 40, "a PDF"),
+    "zip": (b"PK\x03\x04" + b"name" * 5, "a zip archive"),
+    "gzip": (gzip.compress(b"a" * 100), "gzip data"),
+    "program": (b"\x7fELF" + b"text" * 200, "a program"),
+}
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_003_a_binary_file_is_known_by_its_start(cwd: Path, name: str) -> None:
+    """A small file, or one that is mostly ASCII, is refused if it begins as no text does."""
+    data, kind = SIGNED[name]
+    (cwd / "AGENTS.md").write_bytes(data)
+    loaded = load_instruction_files(cwd)
+    assert loaded == []
+    assert loaded.notes == (Note("refused", str(cwd / "AGENTS.md"), f"not a text file: it is {kind}"),)
 
 
 @pytest.mark.parametrize("name", TEXTS)

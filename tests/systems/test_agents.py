@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprompt.catalog import bundled
-from deepprompt.errors import MessageError, SkillError, UnknownPartError, VariableError
+from deepprompt.errors import BudgetError, MessageError, SkillError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace
 from deepprompt.session.session import Session
 from deepprompt.sources.skills import SkillStore, load_skills
@@ -32,6 +34,7 @@ from deepprompt.systems.preset import McpServer, PromptAssemblyConfig, SystemPro
 from deepprompt.systems.variables import variables_of
 from deepprompt.text.disarm import escape_tags
 from deepprompt.text.hidden import drop_hidden
+from deepprompt.tokens import estimate_tokens
 from tests.support.examples import examples
 
 VERSION = ("claude_code", "2.1.37")
@@ -159,6 +162,18 @@ class TestSubagent:
         """Asking for a CLAUDE.md that there is not leaves nothing behind."""
         parent = PromptAssemblyConfig(cwd="/srv/app", os="linux 6.1", shell="/bin/zsh")
         assert assemble_subagent_prompt(AgentDefinition("P"), parent, include_claude_md=True) == f"P\n\n{ENVIRONMENT}"
+
+    @pytest.mark.seed("004.28")
+    @pytest.mark.parametrize("compose", [assemble_subagent_prompt, compose_subagent_prompt])
+    def test_004_d_the_budget_of_the_parent(self, compose: Callable[..., object]) -> None:
+        """A subagent's prompt may have as many tokens as its parent's, and not one more; its text stays the seed's."""
+        agent = AgentDefinition("P" * 400)
+        tokens = estimate_tokens(assemble_subagent_prompt(agent, PARENT))
+        compose(agent, replace(PARENT, max_system_prompt_tokens=tokens))
+        with pytest.raises(BudgetError) as caught:
+            compose(agent, replace(PARENT, max_system_prompt_tokens=tokens - 1))
+        numbers = f"the system prompt has {tokens} tokens, the budget is {tokens - 1}"
+        assert str(caught.value).startswith(f"{numbers}; largest parts: environment ")
 
     def test_parent_with_a_custom_prompt(self) -> None:
         """A parent's own prompt does not change what its subagents get."""
@@ -387,7 +402,7 @@ class TestReminders:
 class TestTriggers:
     """Reminders by the event that calls for them."""
 
-    def test_reminders_for_a_trigger(self) -> None:
+    def test_004_c_reminders_for_a_trigger(self) -> None:
         """An event gives the reminders that it calls for, each with the variables that it takes."""
         assert reminders_for("plan_mode_continues") == (
             Reminder("plan_mode_active_short", "plan_mode_continues", ("path",)),
@@ -397,7 +412,7 @@ class TestTriggers:
         )
         assert reminders_for("session_resumed")[0].variables == ()
 
-    def test_every_reminder_has_its_variables_listed(self) -> None:
+    def test_004_c_every_reminder_has_its_variables_listed(self) -> None:
         """The list names every reminder, and values for the listed variables are all that it needs."""
         assert [each.name for each in all_reminders()] == reminder_names()
         for each in all_reminders():
@@ -407,7 +422,7 @@ class TestTriggers:
     @pytest.mark.parametrize(
         ("trigger", "near"), [("date_change", "did you mean date_changed?"), ("", "there are: file_changed_outside, ")]
     )
-    def test_an_unknown_trigger(self, trigger: str, near: str) -> None:
+    def test_004_c_an_unknown_trigger(self, trigger: str, near: str) -> None:
         """An event that calls for no reminder is an error, not silence."""
         with pytest.raises(UnknownPartError) as caught:
             reminders_for(trigger)
@@ -421,7 +436,7 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QQ=="}
 class TestAttach:
     """Reminders at the end of a user's message."""
 
-    def test_attach_to_a_text(self) -> None:
+    def test_004_c_attach_to_a_text(self) -> None:
         """A text becomes the user's message, with a blank line before each reminder."""
         assert attach("Hello", "<r>1</r>", "<r>2</r>") == {"role": "user", "content": "Hello\n\n<r>1</r>\n\n<r>2</r>"}
         assert attach({"role": "user", "content": "", "name": "eve"}, "<r>1</r>") == {
@@ -441,7 +456,7 @@ class TestAttach:
         ],
         ids=["tool-result", "image", "responses", "audio", "empty"],
     )
-    def test_attach_leaves_a_tool_result_and_an_image_intact(self, content: list[dict[str, object]], kind: str) -> None:
+    def test_004_c_a_tool_result_and_an_image_stay_intact(self, content: list[dict[str, object]], kind: str) -> None:
         """Blocks stay as they are, in their order, and the reminder is a block of text after them."""
         message = {"role": "user", "content": content}
         before = repr(message)
@@ -449,7 +464,19 @@ class TestAttach:
         assert attached["content"] == [*content, {"type": kind, "text": "<r>1</r>"}, {"type": kind, "text": "<r>2</r>"}]
         assert repr(message) == before
 
-    def test_an_attached_message_can_be_sent(self) -> None:
+    def test_004_c_attach_in_the_form_of_other_providers(self) -> None:
+        """Blocks of Bedrock and parts of Gemini have no type, and a reminder among them has none either."""
+        result = {"toolResult": {"toolUseId": "t1", "content": [{"text": "42"}]}}
+        assert attach({"role": "user", "content": [result]}, "<r>1</r>")["content"] == [result, {"text": "<r>1</r>"}]
+        part = {"functionResponse": {"name": "count", "response": {"result": "42"}}}
+        assert attach({"role": "user", "parts": [part]}, "<r>1</r>") == {
+            "role": "user",
+            "parts": [part, {"text": "<r>1</r>"}],
+        }
+        with pytest.raises(MessageError, match="parts is a list of parts, not str"):
+            attach({"role": "user", "parts": "x"}, "<r>1</r>")
+
+    def test_004_c_an_attached_message_can_be_sent(self) -> None:
         """A tool result with a reminder goes into a session's request, the result first and whole."""
         session = Session("You are brief.")
         session.user("How many?")
@@ -475,13 +502,13 @@ class TestAttach:
             (7, "attach: message takes a text, or a mapping with a role and content, not 7"),
         ],
     )
-    def test_attach_refuses(self, message: object, reason: str) -> None:
+    def test_004_c_attach_refuses(self, message: object, reason: str) -> None:
         """A reminder goes into no message but the user's, where it cannot pass for what a tool printed."""
         with pytest.raises(MessageError) as caught:
             attach(message, "<r>1</r>")  # type: ignore[arg-type]
         assert str(caught.value) == reason
 
-    def test_attach_takes_texts(self) -> None:
+    def test_004_c_attach_takes_texts(self) -> None:
         """A reminder that is no text is an error that says what is expected."""
         with pytest.raises(MessageError, match="attach: reminders takes texts, as reminder"):
             attach("x", None)  # type: ignore[arg-type]

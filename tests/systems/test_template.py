@@ -547,6 +547,9 @@ class TestUnusedIncludes:
         assembled = assemble(tmp_path, {"rules": "a.txt"})
         says = "the include 'rules' has a name that no directive can have: capitals, digits and _"
         assert [note.detail for note in assembled.notes] == [says]
+        lay_out(tmp_path, {"t.txt": "$$include a.txt", "a.txt": "A"})
+        assembled = assemble(tmp_path, {"include a.txt": "a.txt"})
+        assert [note.detail for note in assembled.notes] == [says.replace("rules", "include a.txt")]
 
     def test_002_b_all_problems_together(self, tmp_path: Path) -> None:
         """A misspelt directive and the include that it misses are reported together; a missing file was still used."""

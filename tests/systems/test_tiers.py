@@ -499,6 +499,7 @@ PAGES = {
     "blanks": ("a\n --- \t\n  ##  <HTTPS://example.org/b>", 3),
     "another-scheme": ("a\n---\n## ftp://example.org", 2),
     "long": ("a\n------\n## www.example.org", 2),
+    "other-blanks": ("a\n\u00a0---\u2003\n\u00a0\n##\u00a0https://example.org", 3),
     "wide": ("a\n－－－\n＃＃ https://example.org", 2),
     "a-section": ("a\n---\n\n## Section\n", -1),
     "a-table": ("| a |\n|---|\n| ## https://example.org |", -1),
