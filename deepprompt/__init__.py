@@ -40,6 +40,7 @@ _NAMES = {
     "systems.budget": ("validate_budget",),
     "systems.builder": ("BASE_PROMPT_V1", "SystemPromptBuilder", "inject_recalled"),
     "systems.context": ("render_project_context",),
+    "systems.edits": ("apply_edits", "parse_edits"),
     "systems.preset": (
         "McpServer", "PromptAssemblyConfig", "PromptVars", "SlashCommand", "SystemPromptConfig",
         "assemble_system_prompt", "compose_system_prompt",

@@ -48,6 +48,8 @@ from deepprompt.systems.builder import BASE_PROMPT_V1 as BASE_PROMPT_V1
 from deepprompt.systems.builder import SystemPromptBuilder as SystemPromptBuilder
 from deepprompt.systems.builder import inject_recalled as inject_recalled
 from deepprompt.systems.context import render_project_context as render_project_context
+from deepprompt.systems.edits import apply_edits as apply_edits
+from deepprompt.systems.edits import parse_edits as parse_edits
 from deepprompt.systems.preset import McpServer as McpServer
 from deepprompt.systems.preset import PromptAssemblyConfig as PromptAssemblyConfig
 from deepprompt.systems.preset import PromptVars as PromptVars

@@ -35,6 +35,9 @@ RefusalKind = Literal["missing", "unreadable", "outside", "forbidden", "replaced
 GitState = Literal["read", "none", "unreadable"]
 """Whether git's answers about a folder are known."""
 
+EditStatus = Literal["applied", "already there", "not found", "several", "refused"]
+"""What became of an edit block of a response."""
+
 VerdictKind = Literal["hit", "cold start", "expired", "below minimum", "ours", "provider", "unknown"]
 """Why a request was or was not read from the cache."""
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 PATHS = {"DIR": "folder"} | dict.fromkeys(
-    ("FILE", "PATH", "TARGET", "WORKFLOWS", "LOG", "TRANSCRIPT", "PROMPT", "A", "B"), "file"
+    ("ANSWER", "FILE", "PATH", "TARGET", "WORKFLOWS", "LOG", "TRANSCRIPT", "PROMPT", "A", "B"), "file"
 )
 """The names of values that are paths or may be; `NAME=PATH` and `[NAME=]TARGET` end with one."""
 
