@@ -45,9 +45,10 @@ ChangeKind = Literal["added", "replaced", "removed"]
 """What happened to a part or a tool of a session's prefix."""
 
 BlameKind = Literal[
-    "setting", "images", "tool order", "tool added", "tool removed", "tool changed", "key order", "order", "extended",
-    "inserted", "removed", "compaction", "role", "blocks", "line ends", "byte order mark", "trailing blanks",
-    "white space", "Unicode form", "escapes", "truncation", "clock", "random id", "path", "number", "case", "edit",
+    "conversation", "setting", "images", "tool order", "tool added", "tool removed", "tool changed", "key order",
+    "order", "extended", "inserted", "removed", "compaction", "role", "blocks", "line ends", "byte order mark",
+    "trailing blanks", "white space", "Unicode form", "escapes", "truncation", "clock", "random id", "path", "number",
+    "case", "edit",
 ]  # fmt: skip
 """The first change between two requests that costs a cache hit; `deepprompt.checks.blame.blame.KINDS` explains each."""
 

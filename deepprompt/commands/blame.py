@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from dataclasses import dataclass
 
 from deepprompt.checks.blame.blame import Blame, blame, total_tokens
+from deepprompt.checks.cache.price import ANY, Price, price_change
 from deepprompt.commands.inputs import load_request
 from deepprompt.commands.options import check_provider, given
 from deepprompt.commands.output import write, write_json, write_lines
 from deepprompt.providers.facts import bundled_facts
-from deepprompt.providers.recognise import model_of
+from deepprompt.providers.recognise import model_of, provider_of_model
+from deepprompt.providers.rules import Rules
 from deepprompt.providers.segments import Segment
 from deepprompt.text.display import counted
 from deepprompt.text.secrets import redact
@@ -46,59 +47,52 @@ def run(options: argparse.Namespace) -> int:
     if options.model and not options.provider:
         options.usage_error("--model needs --provider NAME, the provider of the model")
     old, new = load_request(options.old), load_request(options.new)
-    prices = _prices(options, new)
+    rules = _rules(options, new)
+    price = price_change(old, new, rules)
     found = blame(old, new)
     tokens = total_tokens(old), total_tokens(new)
     if options.json:
-        write_json(_report(found, tokens, prices))
+        write_json(_report(found, tokens, price, rules))
     elif found is None:
         new_tokens = tokens[1] - tokens[0]
         write(f"B begins with all of A: {tokens[0]:,} tokens can be read, {new_tokens:,} are new (estimated)\n")
     else:
-        write_lines(_described(found, tokens, prices))
+        write_lines(_described(found, tokens, price, rules))
     return 0 if found is None else 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Prices:
-    """The prices of reading and writing, as multiples of the plain input price, and where they come from."""
-
-    read: float
-    write: float
-    basis: str
-    minimum: int = 0
-
-
-def _prices(options: argparse.Namespace, new: list[Segment]) -> _Prices:
-    if not options.provider:
-        return _Prices(0.1, 1.0, "0.1 x for a read; --provider NAME counts by its own")
-
+def _rules(options: argparse.Namespace, new: list[Segment]) -> Rules:
+    """Return the rules to price the change by: those of the options, else of the model that B names."""
     facts = bundled_facts()
-    check_provider(options, facts.providers())
     model = options.model or model_of(new)
+    if not options.provider:
+        provider = provider_of_model(model)
+        rules = facts.rules(provider, model) if provider else ANY
+        return rules if rules.known else ANY
+    check_provider(options, facts.providers())
     if not model:
         options.usage_error(f"--provider {options.provider} needs --model NAME: B does not say its model")
-    provider = facts.behind(options.provider, model)
-    rules = facts.rules(provider, model)
-    written = rules.default_write_price
+    return facts.rules(facts.behind(options.provider, model), model)
+
+
+def _basis(rules: Rules) -> str:
+    if rules is ANY:
+        return "0.1 x for a read; --provider NAME counts by its own"
     known = "" if rules.known else ", which do not know this model"
-    basis = f"{rules.read_price:g} x for a read, else {written:g} x: {provider} {model}, facts of {rules.as_of}"
-    return _Prices(rules.read_price, written, basis + known, rules.minimum)
+    prices = f"{rules.read_price:g} x for a read, else {rules.default_write_price:g} x"
+    return f"{prices}: {rules.provider} {rules.model}, facts of {rules.as_of}{known}"
 
 
-def _cost(found: Blame, tokens: tuple[int, int], prices: _Prices) -> float:
-    return 0.0 if tokens[0] < prices.minimum else found.cost(prices.read, prices.write)
-
-
-def _report(found: Blame | None, tokens: tuple[int, int], prices: _Prices) -> dict[str, object]:
+def _report(found: Blame | None, tokens: tuple[int, int], price: Price, rules: Rules) -> dict[str, object]:
     if found is None:
         return {"miss": False, "kept": tokens[0], "lost": 0, "new": tokens[1] - tokens[0]}
     what = {"miss": True, "why": found.why} | dataclasses.asdict(found)
     what |= {key: redact(str(what[key])) for key in ("old", "new")}
-    return what | {"cost": round(_cost(found, tokens, prices), 3), "prices": prices.basis}
+    simulated = {"read": price.charge.read, "could_read": price.could, "unread": price.lost}
+    return what | simulated | {"cost": round(price.cost, 3), "prices": _basis(rules)}
 
 
-def _described(found: Blame, tokens: tuple[int, int], prices: _Prices) -> list[str]:
+def _described(found: Blame, tokens: tuple[int, int], price: Price, rules: Rules) -> list[str]:
     lines = [
         f"{found.kind}: {found.why}",
         f"  where  {_where(found)}, byte {found.offset:,}",
@@ -106,10 +100,13 @@ def _described(found: Blame, tokens: tuple[int, int], prices: _Prices) -> list[s
         f"  is     {_quoted(found.new, found.kind)}",
         f"  kept   {counted(found.kept, 'token')} at most (estimated)",
         f"  lost   {counted(found.lost, 'token')}, {found.repeated:,} of them sent before",
-        f"  costs  {_cost(found, tokens, prices):,.0f} tokens at the plain input price ({prices.basis})",
+        f"  reads  {price.charge.read:,} of {price.could:,} tokens that the cache has of A (simulated)",
+        f"  costs  {price.cost:,.0f} tokens at the plain input price ({_basis(rules)})",
     ]
-    if tokens[0] < prices.minimum:
-        lines.append(f"  note   A has {tokens[0]:,} tokens, and fewer than {prices.minimum:,} are not cached")
+    if price.note:
+        lines.append(f"  note   {price.note}")
+    if tokens[0] < rules.minimum:
+        lines.append(f"  note   A has {tokens[0]:,} tokens, and fewer than {rules.minimum:,} are not cached")
     if found.changing:
         lines.append("  note   this is the turn's context, which may change; what is to be cached stands before it")
     return lines

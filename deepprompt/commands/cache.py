@@ -1,4 +1,4 @@
-"""`deepprompt cache`: what a provider's cache would read and write in a conversation, turn by turn, and the cost."""
+"""`deepprompt cache`: what a provider's cache reads and writes in a conversation, request by request, and the cost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from deepprompt.commands.inputs import load_transcript
-from deepprompt.commands.options import check_provider, given, seconds
+from deepprompt.commands.options import check_provider, given, positive, seconds
 from deepprompt.commands.output import say, write_json, write_lines
 from deepprompt.providers.facts import bundled_facts, load_facts
 from deepprompt.providers.rules import Rules, unknown_model
@@ -41,6 +41,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the time between requests if the transcript has no times (default: 60; with 0 nothing expires)",
     )
     parser.add_argument(
+        "--cache-tokens",
+        type=positive,
+        metavar="N",
+        help="how many tokens an engine's cache holds, such as vllm's (default: everything)",
+    )
+    parser.add_argument(
         "--facts", type=given, metavar="FILE", help="your own facts about models, which override the bundled ones"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -56,7 +62,10 @@ def run(options: argparse.Namespace) -> int:
     if unknown := unknown_model(rules):
         say(unknown)
     paths = [options.transcript, *([options.compare] if options.compare else [])]
-    replays = [load_transcript(path, options.provider, rules, facts).replay(rules, options.gap) for path in paths]
+    if options.cache_tokens and rules.caching != "automatic":
+        options.usage_error(f"--cache-tokens is for engines; {rules.provider} does not say how much its cache holds")
+    transcripts = [load_transcript(path, options.provider, rules, facts) for path in paths]
+    replays = [one.replay(rules, options.gap, cache_tokens=options.cache_tokens) for one in transcripts]
     if options.json:
         reports = [_report(replay) for replay in replays]
         both = {"first": reports[0], "second": reports[-1], "ratio": _ratio(replays[0], replays[-1])}
@@ -81,9 +90,9 @@ def _lifetimes(replay: Replay) -> list[str]:
 def _report(replay: Replay) -> dict[str, object]:
     """Return everything, for JSON."""
     result, rules = replay.result, replay.result.rules
-    turns = [
+    requests = [
         {
-            "turn": number,
+            "request": number,
             "at": replay.times[number - 1] if replay.times else None,
             "input": charge.total,
             "read": charge.read,
@@ -100,7 +109,7 @@ def _report(replay: Replay) -> dict[str, object]:
         "model": rules.model,
         "facts_as_of": rules.as_of,
         "model_known": rules.known,
-        "turns": turns,
+        "requests": requests,
         "input": result.total,
         "read": result.read,
         "written": {life: sum(charge.written.get(life, 0) for charge in result.charges) for life in lives},
@@ -112,7 +121,7 @@ def _report(replay: Replay) -> dict[str, object]:
 
 
 def _columns(replay: Replay) -> tuple[list[str], list[list[str]]]:
-    """Return the heads of the columns of numbers, and the cells of each turn and then of all turns together."""
+    """Return the heads of the columns of numbers, and the cells of each request and then of all together."""
     lives = _lifetimes(replay)
     heads = [f"written {life}" for life in lives] if len(lives) > 1 else ["written"]
     rows = [
@@ -127,25 +136,25 @@ def _table(replay: Replay) -> list[str]:
     result = replay.result
     heads, cells = _columns(replay)
     whys = [*(charge.why for charge in result.charges), ""]
-    rows = [["turn", *heads, "why"]]
-    rows += [[turn, *row, why] for turn, row, why in zip(_turns(len(cells)), cells, whys, strict=True)]
+    rows = [["request", *heads, "why"]]
+    rows += [[number, *row, why] for number, row, why in zip(_numbers(len(cells)), cells, whys, strict=True)]
     price = f"price: {result.price:.3f} of what the input costs without a cache"
     if not has_price(result.rules):
         price = f"worked through: {_cost(replay):,} of {result.total:,} tokens; {result.rules.provider} has no price"
-    share = f"read after the first turn: {result.read_share:.1%} of the input"
+    share = f"read after the first request: {result.read_share:.1%} of the input"
     return _page(result.rules, [], rows, [share, price], replay.assumed)
 
 
 def _side_by_side(first: Replay, second: Replay) -> list[str]:
     (heads, cells), (other_heads, others) = _columns(first), _columns(second)
-    rows = [["turn", *(f"{head} 1" for head in heads), *(f"{head} 2" for head in other_heads), ""]]
-    turns = zip_longest(cells[:-1], others[:-1])
-    for one, two in (*turns, (cells[-1], others[-1])):
+    rows = [["request", *(f"{head} 1" for head in heads), *(f"{head} 2" for head in other_heads), ""]]
+    pairs = zip_longest(cells[:-1], others[:-1])
+    for one, two in (*pairs, (cells[-1], others[-1])):
         rows.append(["", *(one or ["-"] * len(heads)), *(two or ["-"] * len(other_heads)), ""])
-    for row, turn in zip(rows[1:], _turns(len(rows) - 1), strict=True):
-        row[0] = turn
+    for row, number in zip(rows[1:], _numbers(len(rows) - 1), strict=True):
+        row[0] = number
     share, other_share = first.result.read_share, second.result.read_share
-    lines = [f"read after the first turn: {share:.1%} and {other_share:.1%} of the input"]
+    lines = [f"read after the first request: {share:.1%} and {other_share:.1%} of the input"]
     if has_price(first.result.rules):
         prices = f"{first.result.price:.3f} and {second.result.price:.3f}"
         lines.append(f"price: {prices} of what the input costs without a cache")
@@ -162,7 +171,7 @@ def _ratio(first: Replay, second: Replay) -> float | None:
     return _cost(second) / _cost(first) if _cost(first) else None
 
 
-def _turns(rows: int) -> list[str]:
+def _numbers(rows: int) -> list[str]:
     return [*map(str, range(1, rows)), "all"]
 
 

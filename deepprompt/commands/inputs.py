@@ -34,6 +34,9 @@ TIMEOUT = 60.0
 """The time that one call of a function may take, in seconds, unless set otherwise."""
 
 _BOM = "\ufeff"
+_SEVERAL = (
+    "; a value a line is a log: 'deepprompt report FILE' reads all of it, one line in a file of its own is a request"
+)
 # Folders that `build` only names in the prompt, or looks no higher than.
 _ONLY_SHOWN = ("--directory", "--root")
 # A text that begins like this is meant as JSON, even if it is not valid.
@@ -70,7 +73,7 @@ def parse_input(text: str, name: str) -> object:
             return text
         except (ValueError, RecursionError):
             pass  # it is JSON, and parse_json says what is wrong with it
-    return parse_json(begin, name, line=1 + text.count("\n", 0, len(text) - len(begin)))
+    return parse_json(begin, name, line=1 + text.count("\n", 0, len(text) - len(begin)), several=_SEVERAL)
 
 
 def load_transcript(path: str, provider: str, rules: Rules, facts: Facts) -> Transcript:

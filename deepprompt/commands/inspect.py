@@ -38,6 +38,7 @@ from deepprompt.providers.recognise import model_of, provider_of_model
 from deepprompt.providers.rules import Rules
 from deepprompt.providers.segments import Segment
 from deepprompt.session.transcript import (
+    are_messages,
     are_requests,
     is_log,
     is_session,
@@ -134,7 +135,7 @@ def _view(options: argparse.Namespace) -> View:
             if wanted:
                 raise
         else:
-            if wanted or _is_conversation(data, begin):
+            if wanted or _is_conversation(data, begin, name):
                 return _session(options, data, name)
     return _prompt(options, parse_request(text, name), name)
 
@@ -152,11 +153,17 @@ def _difference(options: argparse.Namespace, old: list[Segment], new: list[Segme
     return difference_view(explain(old, counter), explain(new, counter), names, found, totals)
 
 
-def _is_conversation(data: Any, text: str) -> bool:
+def _is_conversation(data: Any, text: str, name: str) -> bool:
     """Whether parsed JSON is a saved session, several requests or a log, and not one prompt."""
     if isinstance(data, dict):
         return is_session(data) or is_log(data)
-    return not text.startswith("[") or are_requests(data)  # without a bracket there was a value on each line
+    if text.startswith("["):
+        return are_requests(data)
+    if not (are_requests(data) or are_messages(data) or is_log(data)):  # without a bracket a value was on each line
+        raise MessageError(
+            f"{name}: has no requests, but lines of another kind of log; 'deepprompt report' reads more kinds"
+        )
+    return True
 
 
 def _session(options: argparse.Namespace, data: Any, name: str) -> View:

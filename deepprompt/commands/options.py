@@ -38,6 +38,13 @@ def seconds(value: str) -> float:
     return time
 
 
+def positive(value: str) -> int:
+    """Take a whole number, 1 or more."""
+    if not value.isascii() or not value.isdecimal() or not (number := int(value[:18])):
+        raise argparse.ArgumentTypeError(f"expected a whole number, 1 or more, not {value!r:.40}")
+    return number
+
+
 def add_folder_option(parser: argparse._ActionsContainer) -> None:
     """Add `--cwd`, see `working_folder`."""
     parser.add_argument(

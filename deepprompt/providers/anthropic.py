@@ -197,6 +197,10 @@ DIALECT = Dialect(
     mark="cache_control",
     own_data=("input", "input_schema"),
     files=("data",),
+    unread=(
+        "anthropic_beta", "anthropic_version", "betas", "cache_control", "container", "context_management",
+        "diagnostics", "fallbacks", "inference_geo", "mcp_servers", "stop_sequences",
+    ),
     is_image=_is_image,
     mark_by_itself=_mark_by_itself,
 )  # fmt: skip

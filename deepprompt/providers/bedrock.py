@@ -265,6 +265,10 @@ DIALECT = Dialect(
     mark_element="cachePoint",
     own_data=("input", "json"),
     files=("bytes",),
+    unread=(
+        "additionalModelResponseFieldPaths", "guardrailConfig", "inferenceConfig", "outputConfig", "performanceConfig",
+        "promptVariables", "requestMetadata", "serviceTier",
+    ),
 )  # fmt: skip
 
 

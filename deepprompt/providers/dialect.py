@@ -69,6 +69,8 @@ class Dialect:
     """Fields that hold the bytes of an image or a file."""
     is_image: Callable[[Body], bool] | None = None
     """Whether a block is an image, if the cache of this API depends on a request having images."""
+    unread: tuple[str, ...] = ()
+    """Fields of a body on which no cache depends, such as the temperature or the caller's own metadata."""
     without_names: Callable[[Body], Body] | None = None
     """Return an item that is no message without the fields that only the API reads."""
     mark_by_itself: Callable[[Body, list[Segment]], None] | None = None
@@ -98,6 +100,8 @@ class UsageShape:
     output: tuple[str, ...] = ("output_tokens",)
     input_has_cached: bool = True
     """Whether the input includes the tokens that were read from the cache or written to it."""
+    when: Callable[[object], bool] | None = None
+    """Whether a usage that has the names is of this shape, if the names alone do not tell."""
     further: Callable[[object], list[object]] | None = None
     """Return usages inside this one that its own numbers leave out."""
 

@@ -282,6 +282,10 @@ DIALECT = Dialect(
     results={"functionResponse": "response", "function_response": "response"},
     own_data=("args", "parameters", "parametersJsonSchema", "response"),
     files=("data",),
+    unread=(
+        "generationConfig", "generation_config", "labels", "safetySettings", "safety_settings", "toolConfig",
+        "tool_config",
+    ),
 )  # fmt: skip
 
 

@@ -52,7 +52,9 @@ def recognise(body: Body) -> bool:
     return bool(re.match(openai.MODELS, model)) or (is_chat(body) and not openai.recognise(body))
 
 
-DIALECT = Dialect("litellm", recognise)
+DIALECT = Dialect(
+    "litellm", recognise, unread=("api_base", "drop_params", "extra_body", "extra_headers", "timeout", "user_id")
+)
 
 
 USAGE = UsageShape(  # OpenAI's, with Anthropic's names added

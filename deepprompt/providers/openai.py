@@ -301,6 +301,13 @@ DIALECT = Dialect(
     mark="prompt_cache_breakpoint",
     own_data=("parameters",),
     files=("file_data",),
+    unread=(
+        "audio", "frequency_penalty", "function_call", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens",
+        "metadata", "min_p", "modalities", "moderation", "n", "parallel_tool_calls", "prediction", "presence_penalty",
+        "prompt_cache_options", "prompt_cache_retention", "provider", "repetition_penalty", "safety_identifier", "seed",
+        "service_tier", "stop", "store", "stream", "stream_options", "temperature", "tool_choice", "top_k",
+        "top_logprobs", "top_p", "transforms", "user", "web_search_options",
+    ),
 )  # fmt: skip
 
 

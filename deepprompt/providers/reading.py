@@ -14,7 +14,8 @@ from itertools import chain
 from deepprompt.errors import MessageError
 from deepprompt.providers.blocks import as_json, kind_of, lifetime, read_block, read_result, unmarked
 from deepprompt.providers.dialect import Body, items, time_of
-from deepprompt.providers.recognise import DIALECTS, MESSAGES, MODELS, names
+from deepprompt.providers.recognise import DIALECTS, MARK_FIELDS, MESSAGES, MODELS, names
+from deepprompt.providers.responses import KNOWN_ITEMS
 from deepprompt.providers.segments import Segment
 
 _SETTINGS = (*MODELS, *names(lambda dialect: dialect.settings))
@@ -31,6 +32,18 @@ _AFTER_CONTENT = dict(chain.from_iterable(dialect.after_content.items() for dial
 
 _PROMPT = "prompt"  # of plain completions, which engines still take
 _DEFERRED = "defer_loading"
+_KNOWN = frozenset(
+    path.partition(".")[0]
+    for path in (
+        *_SETTINGS, *_SETTINGS_AFTER_TOOLS, *_SYSTEM, *_TOOLS, _PROMPT, *MESSAGES,
+        *names(lambda dialect: dialect.unread),
+    )
+)  # fmt: skip
+# The fields of a message that the model does not read: what an API calls it, and what an SDK adds to a response.
+_UNREAD = frozenset((
+    "role", "type", "id", "status", "model", "usage", "stop_reason", "stop_sequence", "stop_details", "parsed",
+    *_CONTENT, *_BEFORE_CONTENT, *_AFTER_CONTENT, *MARK_FIELDS,
+))  # fmt: skip
 
 
 def read_body(body: Body) -> list[Segment]:
@@ -55,6 +68,11 @@ def read_body(body: Body) -> list[Segment]:
         if dialect.mark_by_itself is not None:
             dialect.mark_by_itself(body, found)
     return found
+
+
+def unknown_fields(body: Body) -> dict[str, str]:
+    """Return the fields of a body that no provider's file knows, as JSON. Most are the caller's own."""
+    return {name: as_json(value) for name, value in body.items() if name not in _KNOWN and value is not None}
 
 
 def _settings(body: Body, paths: Iterable[str]) -> list[Segment]:
@@ -86,6 +104,10 @@ def _system(system: object, name: str) -> list[Segment]:
 def read_tools(body: Body) -> list[Segment]:
     """Return one segment for each tool, without those that are only loaded when the model searches for them."""
     key, tools = next(((path, tools) for path in _TOOLS if (tools := _at(body, path))), ("", ()))
+    return _tools(tools, key)
+
+
+def _tools(tools: object, key: str) -> list[Segment]:
     found: list[Segment] = []
     for number, tool in enumerate(_mappings(tools, key)):
         place = f"{key}[{number}]"
@@ -125,6 +147,8 @@ def _message(message: Body, place: str, number: int) -> list[Segment]:
         if key not in message:
             return [_item(message, place, number)]
         role = "user"
+    if key not in message and isinstance(message.get("tools"), list):  # tools that join in the conversation
+        return _tools(message["tools"], f"{place}.tools")
     meant = _ROLES.get(role, role)
     if meant == "tool_result" and key == "content":
         header = {name: value for name, value in message.items() if name != "content"}
@@ -133,9 +157,19 @@ def _message(message: Body, place: str, number: int) -> list[Segment]:
     found = _fields(message, _BEFORE_CONTENT, role, place, number)
     found += _content(message.get(key), f"{place}.{key}", role, place, number)
     found += _fields(message, _AFTER_CONTENT, role, place, number)
+    found += _unknown(message, role, place, number)
     if found and (mark := lifetime(message)) is not None:
         found[-1] = replace(found[-1], mark=mark)
     return found
+
+
+def _unknown(message: Body, role: str, owner: str, index: int) -> list[Segment]:
+    """Return the fields of a message that no provider's file knows. SDKs write every possible field, most empty."""
+    extra = [(name, value) for name, value in message.items() if name not in _UNREAD and value]
+    return [
+        Segment(f"{owner}.{name}", name, role, as_json(unmarked(value)), owner=owner, index=index, unknown=True)
+        for name, value in extra
+    ]
 
 
 def _fields(message: Body, kinds: Mapping[str, str], role: str, owner: str, index: int) -> list[Segment]:
@@ -159,7 +193,8 @@ def _item(item: Body, place: str, number: int) -> Segment:
     if kind == "tool_result":
         return read_block(item, place, "user", place, number)
     text = as_json(unmarked(item))
-    return Segment(place, kind, "assistant", text, lifetime(item), owner=place, index=number)
+    unknown = kind == item.get("type", kind) and kind not in KNOWN_ITEMS
+    return Segment(place, kind, "assistant", text, lifetime(item), owner=place, index=number, unknown=unknown)
 
 
 def _content(content: object, place: str, role: str, owner: str = "", index: int | None = None) -> list[Segment]:

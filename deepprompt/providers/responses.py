@@ -39,6 +39,9 @@ _ANSWERED = (
     "reasoning", "compaction", "mcp_approval_request", "mcp_list_tools", "program", "program_output",
     "tool_search_output",
 )  # fmt: skip
+KNOWN_ITEMS = frozenset((*_GIVEN, *_ANSWERED))
+"""The types of item that are neither messages nor calls nor outputs."""
+
 # The blocks with an id that are no items.
 _BLOCKS = ("tool_use", "server_tool_use", "mcp_tool_use", "message")
 # The fields that the SDK adds when it parses a response.
@@ -239,6 +242,7 @@ DIALECT = Dialect(
     "openai-responses",
     recognise,
     settings=SETTINGS,
+    tool_groups=("tools",),  # a namespace, as Codex sends its tools
     system=("instructions",),
     messages="input",
     kinds={
@@ -249,6 +253,10 @@ DIALECT = Dialect(
     kind_endings={"_call": "tool_use", "_call_output": "tool_result"},
     own_data=("parameters",),
     files=("file_data",),
+    unread=(
+        "background", "client_metadata", "conversation", "include", "max_output_tokens", "max_tool_calls",
+        "previous_response_id", "truncation",
+    ),
     without_names=_without_names,
 )  # fmt: skip
 

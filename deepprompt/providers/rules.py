@@ -80,6 +80,14 @@ class Rules:
     whole_units: bool = False
     """Whether an entry is read only if the request repeats all of it."""
     last_token_recomputed: bool = False
+    keeps_answers: bool = False
+    """Whether an answer is cached as it is made, all but its last token, and read when it is sent back."""
+    shares_at_once: bool = False
+    """Whether requests that start at the same time read what each other writes."""
+    tools_after_system: bool = False
+    """Whether the tools stand behind the system prompt, as many chat templates put them."""
+    keyed_by: tuple[str, ...] = ()
+    """The only settings that an entry depends on; empty if every setting that the readers know counts."""
     write_price: Mapping[str, float] = field(default_factory=dict)
     read_price: float = 1.0
     input_includes_cached: bool = True

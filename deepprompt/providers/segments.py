@@ -45,6 +45,8 @@ class Segment:
     """The name of the tool that it defines."""
     digest: str = field(default="", compare=False)
     """The SHA-256 in hex of the first image or file in it; the size of that in tokens is unknown."""
+    unknown: bool = field(default=False, compare=False)
+    """Whether it is an item or a field that no provider's file knows. Such a segment is compact JSON."""
     bare: bool = field(default=False, compare=False)
     """Whether it is a whole prompt given as nothing but text: its tools and messages are unknown."""
     shows_image: bool = field(default=False, compare=False)

@@ -80,6 +80,40 @@ _LLAMA_CPP = UsageShape(
     known_by=("prompt_n", "cache_n"), input=("prompt_n", "cache_n"), output=("predicted_n",), read=("cache_n",)
 )
 
+# The token counts in Codex' rollout files. The input includes what was cached.
+_CODEX = UsageShape(
+    known_by=("input_tokens", "cached_input_tokens"),
+    read=("cached_input_tokens",),
+    written=("cache_write_input_tokens",),
+)
+_GEN_AI_PREFIX = "gen_ai.usage."
+# OpenTelemetry's names without their prefix and with `_` for dots, in every spelling that was published.
+_GEN_AI = UsageShape(
+    known_by=("gen_ai",),
+    input=("input_tokens", "prompt_tokens"),
+    output=("output_tokens", "completion_tokens"),
+    read=("cache_read_input_tokens", "input_tokens_cached"),
+    written=("cache_write_input_tokens", "cache_creation_input_tokens"),
+)
+# Langfuse's usage_details. The SDK that wrote them chose the names, and whether the input includes what was cached.
+_LANGFUSE = UsageShape(
+    known_by=("input", "output"),
+    input=("input",),
+    output=("output",),
+    read=("input_cached_tokens", "input_cache_read", "cache_read_input_tokens", "cache_read"),
+    written=("input_cache_creation", "input_cache_write", "cache_creation_input_tokens", "cache_write"),
+    when=lambda usage: not _counts_cached_apart(usage),
+)
+
+
+def _counts_cached_apart(usage: object) -> bool:
+    """Whether Langfuse's input leaves out what was cached: by the total, or because it is less than that."""
+    read, written = (max(_counts(usage, names), default=0) for names in (_LANGFUSE.read, _LANGFUSE.written))
+    given, total = sum(_counts(usage, ("input",))), sum(_counts(usage, ("total",)))
+    if total and read + written:
+        return total == given + read + written + sum(_counts(usage, ("output",)))
+    return read + written > given
+
 
 def _together(first: UsageShape, *others: UsageShape) -> UsageShape:
     """Return one shape for several that no field tells apart: the numbers may have the names of any of them."""
@@ -94,13 +128,17 @@ def _together(first: UsageShape, *others: UsageShape) -> UsageShape:
 _SHAPES = (
     _together(openai.USAGE, deepseek.USAGE, litellm.USAGE),  # first, because LiteLLM adds Anthropic's names
     responses.USAGE,  # before Anthropic's, which gives no details of its input
-    # Both before Anthropic's shape: they use its names, but their input includes the cached tokens.
+    # All before Anthropic's shape: they use its names, but their input includes the cached tokens.
+    _GEN_AI,
+    _CODEX,
     _LANGCHAIN,
     _PYDANTIC_AI,
     _together(anthropic.USAGE, bedrock.USAGE),
     gemini.USAGE,
     gemini.USAGE_OF_INTERACTIONS,
     _LLAMA_CPP,
+    _LANGFUSE,
+    replace(_LANGFUSE, input_has_cached=False, when=None),
 )
 _OF_PROVIDERS = (*_SHAPES, litellm.USAGE, bedrock.USAGE)
 _WRITTEN_FOR = [name for shape in _OF_PROVIDERS for name in shape.written_for]
@@ -114,8 +152,8 @@ def read_usage(answer: object) -> Usage:
     """
     holders = (answer, *[value_at(answer, name) for name in _WRAPPERS])
     usages = (value_at(holder, name) for holder in holders for name in _USAGES)
-    usage = next((usage for usage in usages if usage is not None), answer)
-    shape = next((one for one in _SHAPES if all(value_at(usage, name) is not None for name in one.known_by)), None)
+    usage = _without_prefix(next((usage for usage in usages if usage is not None), answer))
+    shape = next((one for one in _SHAPES if _is_of(usage, one)), None)
     if shape is None:
         keys = f" with the keys {', '.join([*map(str, usage)][:6])}" if isinstance(usage, Mapping) and usage else ""
         raise UsageError(
@@ -128,6 +166,31 @@ def read_usage(answer: object) -> Usage:
         # llama.cpp puts its timings beside a usage that may not know about the cache.
         found = replace(found, cached_read=max([found.cached_read, *_counts(answer, ("timings.cache_n",))]))
     return sum([_read(part, shape) for part in shape.further(usage)] if shape.further else [], found)
+
+
+def _is_of(usage: object, shape: UsageShape) -> bool:
+    """Whether a usage has a shape."""
+    has_names = all(value_at(usage, name) is not None for name in shape.known_by)
+    return has_names and (shape.when is None or shape.when(usage))
+
+
+def _without_prefix(usage: object) -> object:
+    """Return OpenTelemetry's attributes as a usage, and anything else as it is.
+
+    Some instrumentations count the input as Anthropic does, without what was cached; then it is less than that.
+    """
+    if not isinstance(usage, Mapping) or not any(str(name).startswith(_GEN_AI_PREFIX) for name in usage):
+        return usage
+    own = {str(name): count for name, count in usage.items() if str(name).startswith(_GEN_AI_PREFIX)}
+    found = {name.removeprefix(_GEN_AI_PREFIX).replace(".", "_"): count for name, count in own.items()} | {"gen_ai": 1}
+    cached = sum(max(_counts(found, names), default=0) for names in (_GEN_AI.read, _GEN_AI.written))
+    given = max(_counts(found, _GEN_AI.input), default=0)
+    said = max(_counts(found, _GEN_AI.output), default=0)
+    whole = {"input_tokens": given + (cached if cached > given else 0), "output_tokens": said}
+    return {
+        **{name: found[name] for name in found if not name.endswith(("prompt_tokens", "completion_tokens"))},
+        **whole,
+    }
 
 
 def _read(usage: object, shape: UsageShape) -> Usage:

@@ -33,6 +33,7 @@ from deepprompt.tokens import estimate_tokens
 _GAP = 60.0
 _EXPECTED = 'expected request bodies, a list of messages, {"messages": [...]} or a saved session'
 _OF_BODIES = ("body", *MESSAGES)
+_OF_REQUESTS = (*MESSAGES, "system", "tools", "prompt", "instructions", "systemInstruction", "toolConfig")
 # The fields beside a body that may hold what its answer cost.
 _ANSWERED = ("usage", "answer", "response")
 
@@ -74,7 +75,13 @@ class Transcript:
     doubts: tuple[str, ...] = ()
     """The records of a log that were altered, moved or removed, or are not whole, each with its line."""
 
-    def replay(self, rules: Rules, gap: float | None, count: Callable[[str], int] = estimate_tokens) -> Replay:
+    def replay(
+        self,
+        rules: Rules,
+        gap: float | None,
+        count: Callable[[str], int] = estimate_tokens,
+        cache_tokens: int | None = None,
+    ) -> Replay:
         """Simulate the cache. `gap` is the number of seconds between requests if the file has no times."""
         times, assumed = self.times, []
         if not times:
@@ -87,7 +94,7 @@ class Transcript:
         if not rules.known and has_price(rules):
             assumed.append(f"{rules.model}, which the facts do not know, has the careful rules for any model")
         try:
-            result = simulate(self.requests, rules, times=times, count=count)
+            result = simulate(self.requests, rules, times=times, count=count, cache_tokens=cache_tokens)
         except MessageError as error:
             raise MessageError(f"{self.name}: {error}") from None
         return Replay(self.name, times, result, (*assumed, *result.assumed))
@@ -156,12 +163,20 @@ def is_log(data: Any) -> bool:
 
 
 def are_requests(data: Any) -> bool:
-    """Whether parsed JSON is a list of recorded requests, and not the messages of one."""
+    """Whether parsed JSON is a list of recorded requests, and neither the messages of one nor another kind of log."""
     return (
         isinstance(data, list)
         and bool(data)
-        and all(isinstance(item, Mapping) and "role" not in item and "type" not in item for item in data)
+        and all(
+            isinstance(item, Mapping) and "role" not in item and any(name in body_in(item) for name in _OF_REQUESTS)
+            for item in data
+        )
     )
+
+
+def are_messages(data: Any) -> bool:
+    """Whether parsed JSON is a list of messages, and not of a log's own records, which wrap them."""
+    return isinstance(data, list) and all(_is_message(item) and not {"message", "payload"} & {*item} for item in data)
 
 
 def sent_to(data: Any) -> tuple[str, str]:

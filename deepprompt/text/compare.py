@@ -126,12 +126,26 @@ def _in_json(old: Any, new: Any) -> TextChange | None:
         if spelled[0] != spelled[1] and Counter(spelled[0]) == Counter(spelled[1]):
             return TextChange("order", path)
     if isinstance(before, dict) and isinstance(after, dict):
-        return TextChange("key order" if before.keys() == after.keys() else "edit", path)
+        return _in_keys(before, after, path)
     if isinstance(before, str) and isinstance(after, str):
         inner = classify(before, after)
         return replace(inner, path=_under(path, inner.path))
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (before, after))
     return TextChange("number" if numbers else "edit", path)
+
+
+def _in_keys(old: dict[str, Any], new: dict[str, Any], path: str) -> TextChange:
+    """Return the change of two objects whose keys differ: one came, one went, or they are in another order."""
+    if old.keys() == new.keys():
+        return TextChange("key order", path)
+    kinds: tuple[tuple[BlameKind, dict[str, Any], dict[str, Any]], ...] = (
+        ("removed", old, new),
+        ("inserted", new, old),
+    )
+    for kind, more, less in kinds:
+        if [key for key in more if key in less] == list(less):
+            return TextChange(kind, _under(path, next(key for key in more if key not in less)))
+    return TextChange("edit", path)
 
 
 _Difference = tuple[str, Any, Any, tuple[list[Any], list[Any]] | None]
@@ -174,9 +188,9 @@ def _in_text(old: str, new: str) -> BlameKind:
         return kind
     if _is_cut(old, new, start, end):
         return "truncation"
-    if _has_more(after, before):
+    if _has_more(after, before) or _goes_on_below(new[start:], old[start:]):
         return "inserted"
-    if _has_more(before, after):
+    if _has_more(before, after) or _goes_on_below(old[start:], new[start:]):
         return "removed"
     return _in_line(_line_at(old, line, start), _line_at(new, line, start), start - line)
 
@@ -213,6 +227,12 @@ def _has_more(more: str, less: str) -> bool:
     return (more.endswith(less) and more[len(more) - len(less) - 1] == "\n") or (
         more.startswith(less) and _ends_line(less)
     )
+
+
+def _goes_on_below(more: str, less: str) -> bool:
+    """Whether one text ends where the other one goes on, with lines of its own below."""
+    blank = more[: len(more) - len(more.lstrip())]
+    return "\n" in blank and len(blank) < len(more) and not less.strip()
 
 
 def _is_cut(old: str, new: str, start: int, end: int) -> bool:

@@ -71,7 +71,8 @@ def test_a_report(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         '  is     "Never touch the build."\n'
         f"  kept   {kept:,} tokens at most (estimated)\n"
         f"  lost   {lost:,} tokens, {min(lost, size - kept):,} of them sent before\n"
-        f"  costs  {min(lost, size - kept) * 0.9:,.0f} tokens at the plain input price ({FREE})\n"
+        f"  reads  {kept:,} of {min(size, total):,} tokens that the cache has of A (simulated)\n"
+        f"  costs  {(min(size, total) - kept) * 0.9:,.0f} tokens at the plain input price ({FREE})\n"
     )
 
 
@@ -105,7 +106,10 @@ def test_json(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         "block": "setting",
         "changing": False,
         "value": "",
-        "cost": round(total * 0.9, 3),
+        "read": 0,
+        "could_read": found["could_read"],
+        "unread": found["could_read"],
+        "cost": round(found["could_read"] * 0.9, 3),
         "prices": FREE,
     }
 
@@ -183,7 +187,7 @@ class TestPrices:
             ((), 9_000, FREE),
             (("anthropic", "claude-opus-5-5"), 12_000, "0.05 x for a read, else 1.25 x: anthropic claude-opus-5-5"),
             (("openai", "gpt-5.6-sol"), 11_500, "0.1 x for a read, else 1.25 x: openai gpt-5.6-sol"),
-            (("openai", "gpt-5.5"), 9_000, "0.1 x for a read, else 1 x: openai gpt-5.5"),
+            (("openai", "gpt-5.5"), 7_373, "0.1 x for a read, else 1 x: openai gpt-5.5"),
             (("deepseek", "deepseek-v4-pro"), 9_670, "0.033 x for a read, else 1 x: deepseek deepseek-v4-pro"),
             (("litellm", "anthropic/claude-opus-5-5"), 12_000, "anthropic anthropic/claude-opus-5-5"),
             (("litellm", "mistral/large"), 0, "1 x for a read, else 1 x: litellm mistral/large"),
@@ -198,7 +202,7 @@ class TestPrices:
         found = json.loads(run(capsysbinary, *paths, *flags, "--json"))
         assert found["cost"] == pytest.approx(cost, rel=0.01)
         assert basis in found["prices"]
-        assert ("facts of 2026-11-15" in found["prices"]) == bool(options)
+        assert ("facts of 2026-11-18" in found["prices"]) == bool(options)
         report = run(capsysbinary, *paths, *flags)
         assert f"  costs  {found['cost']:,.0f} tokens at the plain input price ({found['prices']})\n" in report
 
@@ -225,7 +229,7 @@ class TestPrices:
         """Where the facts do not know the model, that is said."""
         paths = stored(tmp_path, a=self.OLD, b=self.NEW)
         report = run(capsysbinary, *paths, "--provider", "anthropic", "--model", "claude-next")
-        assert "claude-next, facts of 2026-11-15, which do not know this model)" in report
+        assert "claude-next, facts of 2026-11-18, which do not know this model)" in report
 
     def test_below_the_minimum(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         """What is too short to be cached costs nothing to change."""

@@ -78,15 +78,15 @@ def body(texts: str, system: str = "x" * 4000, **more: Any) -> dict[str, Any]:
 
 BODIES = [body("a"), body("abc"), body("abcde")]
 STATIC = """\
-anthropic, claude-opus-5-5, facts of 2026-11-15
+anthropic, claude-opus-5-5, facts of 2026-11-18
 
-turn  input   read  written  full  why
-   1  1,100      0    1,000   100  nothing was sent before
-   2  1,300  1,000        0   300  1,100 tokens were sent before, but no further entry ends in them
-   3  1,500  1,000        0   500  1,300 tokens were sent before, but no further entry ends in them
- all  3,900  2,000    1,000   900
+request  input   read  written  full  why
+      1  1,100      0    1,000   100  nothing was sent before
+      2  1,300  1,000        0   300  1,100 tokens were sent before, but no further entry ends in them
+      3  1,500  1,000        0   500  1,300 tokens were sent before, but no further entry ends in them
+    all  3,900  2,000    1,000   900
 
-read after the first turn: 71.4% of the input
+read after the first request: 71.4% of the input
 price: 0.577 of what the input costs without a cache
 
 assumed:
@@ -98,40 +98,42 @@ assumed:
   tokens are estimated, as bytes divided by four
 """
 ENGINE = """\
-vllm, any, facts of 2026-11-15
+vllm, any, facts of 2026-11-18
 
-turn  input   read  written   full  why
-   1  1,100      0        0  1,100  nothing was sent before
-   2  1,300  1,088        0    212
-   3  1,500  1,296        0    204
- all  3,900  2,384        0  1,516
+request  input   read  written   full  why
+      1  1,100      0        0  1,100  nothing was sent before
+      2  1,300  1,184        0    116
+      3  1,500  1,392        0    108
+    all  3,900  2,576        0  1,324
 
-read after the first turn: 85.1% of the input
-worked through: 1,516 of 3,900 tokens; vllm has no price
+read after the first request: 92.0% of the input
+worked through: 1,324 of 3,900 tokens; vllm has no price
 
 assumed:
   60 seconds from request to request (--gap)
   one cache serves every request, and keeps what it has for its whole lifetime
-  a request takes no time, and requests at the same time cannot read what each other writes
-  a setting that changes costs all that stands after it
+  a request takes no time, and requests at the same time can read what each other writes
+  of the settings only model, cache_salt, chat_template_kwargs count; another one costs nothing unless the chat \
+template writes it into the prompt
   all that was sent can be read by the next request, though nobody promises that
   what stands around the texts, such as a chat template or a hidden system prompt, has no tokens
-  an answer can be read once it was sent back
+  an answer can be read, but for its last token, when it is sent back for the first time as it was given
   the model attends to all of its input: with a sliding window or a state, an engine reads less
+  the cache is large enough for all conversations that run side by side (--cache-tokens N)
   tokens are estimated, as bytes divided by four
 """
 COMPARED = """\
-anthropic, claude-opus-5-5, facts of 2026-11-15
+anthropic, claude-opus-5-5, facts of 2026-11-18
 1: static.json
 2: clock.json
 
-turn  input 1  read 1  written 1  full 1  input 2  read 2  written 2  full 2
-   1    1,100       0      1,000     100    1,101       0      1,001     100
-   2    1,300   1,000          0     300    1,301       0      1,001     300
-   3    1,500   1,000          0     500        -       -          -       -
- all    3,900   2,000      1,000     900    2,402       0      2,002     400
+request  input 1  read 1  written 1  full 1  input 2  read 2  written 2  full 2
+      1    1,100       0      1,000     100    1,101       0      1,001     100
+      2    1,300   1,000          0     300    1,301       0      1,001     300
+      3    1,500   1,000          0     500        -       -          -       -
+    all    3,900   2,000      1,000     900    2,402       0      2,002     400
 
-read after the first turn: 71.4% and 0.0% of the input
+read after the first request: 71.4% and 0.0% of the input
 price: 0.577 and 1.208 of what the input costs without a cache
 the first costs 2,250 tokens at the plain price, the second 2,902: 1.290 times as much
 """
@@ -170,7 +172,7 @@ def report(capture: CaptureBytes, *arguments: str, said: str = "") -> dict[str, 
     return found
 
 
-UNKNOWN = " is not in the facts of 2026-11-15, so the provider's conservative defaults apply"
+UNKNOWN = " is not in the facts of 2026-11-18, so the provider's conservative defaults apply"
 
 
 def refused(capture: CaptureBytes, *arguments: str) -> str:
@@ -209,18 +211,18 @@ class TestOutput:
         """Everything, turn by turn."""
         found = report(capsysbinary, save("static.json", BODIES[:2]), *CLAUDE)
         why = "1,100 tokens were sent before, but no further entry ends in them"
-        assert found["turns"] == [
-            {"turn": 1, "at": 0.0, "input": 1100, "read": 0, "written": {"5m": 1000}, "full": 100,
+        assert found["requests"] == [
+            {"request": 1, "at": 0.0, "input": 1100, "read": 0, "written": {"5m": 1000}, "full": 100,
              "why": "nothing was sent before"},
-            {"turn": 2, "at": 60.0, "input": 1300, "read": 1000, "written": {}, "full": 300, "why": why},
+            {"request": 2, "at": 60.0, "input": 1300, "read": 1000, "written": {}, "full": 300, "why": why},
         ]  # fmt: skip
-        del found["turns"]
+        del found["requests"]
         assert found.pop("assumed")[0] == "60 seconds from request to request (--gap)"
         assert found == {
             "transcript": "static.json",
             "provider": "anthropic",
             "model": "claude-opus-5-5",
-            "facts_as_of": "2026-11-15",
+            "facts_as_of": "2026-11-18",
             "model_known": True,
             "input": 2400,
             "read": 1000,
@@ -241,10 +243,10 @@ class TestOutput:
         hour["messages"][0]["content"] = [{"type": "text", "text": "a" * 400, "cache_control": {"type": "ephemeral"}}]
         out = shown(capsysbinary, save("hour.json", [hour, hour]), *CLAUDE)
         assert out.splitlines()[2:6] == [
-            "turn  input   read  written 5m  written 1h  full  why",
-            "   1  1,100      0         100       1,000     0  nothing was sent before",
-            "   2  1,100  1,100           0           0     0",
-            " all  2,200  1,100         100       1,000     0",
+            "request  input   read  written 5m  written 1h  full  why",
+            "      1  1,100      0         100       1,000     0  nothing was sent before",
+            "      2  1,100  1,100           0           0     0",
+            "    all  2,200  1,100         100       1,000     0",
         ]
 
     def test_compare(self, capsysbinary: CaptureBytes) -> None:
@@ -268,7 +270,7 @@ class TestOutput:
         """By what it has to work through."""
         save("other.json", BODIES[:1])
         out = shown(capsysbinary, save("static.json", BODIES), *VLLM, "--compare", "other.json")
-        assert "\nthe first costs 1,516 tokens to work through, the second 1,100: 0.726 times as much\n" in out
+        assert "\nthe first costs 1,324 tokens to work through, the second 1,100: 0.831 times as much\n" in out
         assert "price" not in out
 
     def test_compare_with_nothing(self, capsysbinary: CaptureBytes) -> None:
@@ -289,7 +291,7 @@ class TestOutput:
         tools = [{"name": "\ud800", "input_schema": {}}]
         save("x.json", [body("a"), body("a\ud800", tools=tools)])
         assert "differs from tools[0] \ufffd on" in shown(capsysbinary, "x.json", *CLAUDE)
-        assert report(capsysbinary, "x.json", *CLAUDE)["turns"][1]["why"] == "differs from tools[0] \ufffd on"
+        assert report(capsysbinary, "x.json", *CLAUDE)["requests"][1]["why"] == "differs from tools[0] \ufffd on"
 
     def test_an_unknown_model(self, capsysbinary: CaptureBytes) -> None:
         """It has the provider's careful rules, and that is said; an engine's model makes no difference."""
@@ -297,7 +299,7 @@ class TestOutput:
         args = ("--provider", "anthropic", "--model", "claude-next")
         found = report(capsysbinary, save("static.json", BODIES), *args, said="claude-next" + UNKNOWN)
         assert (found["model_known"], careful in found["assumed"], found["read"]) == (False, True, 0)
-        assert found["turns"][2]["why"] == "fewer than 4,096 tokens are not cached"
+        assert found["requests"][2]["why"] == "fewer than 4,096 tokens are not cached"
         assert not any("careful" in sentence for sentence in report(capsysbinary, "static.json", *VLLM)["assumed"])
 
     def test_nothing_is_cached(self, capsysbinary: CaptureBytes) -> None:
@@ -317,7 +319,7 @@ class TestOutput:
         save("facts.json", {"as_of": "2027-01-10", "providers": {"mine": engine}})
         args = ("--provider", "mine", "--model", "any", "--facts", "facts.json")
         found = report(capsysbinary, save("static.json", BODIES), *args)
-        assert (found["facts_as_of"], [turn["read"] for turn in found["turns"]]) == ("2027-01-10", [0, 1000, 1000])
+        assert (found["facts_as_of"], [turn["read"] for turn in found["requests"]]) == ("2027-01-10", [0, 1000, 1000])
 
 
 @pytest.mark.usefixtures("folder")
@@ -330,7 +332,7 @@ class TestRecorded:
     ], ids=["list", "indented", "lines", "blank lines", "byte order mark", "body"])  # fmt: skip
     def test_forms(self, text: str, capsysbinary: CaptureBytes) -> None:
         """A list or a line each, as they are or below `body`."""
-        assert [turn["read"] for turn in report(capsysbinary, save("x", text), *CLAUDE)["turns"]] == [0, 1000, 1000]
+        assert [turn["read"] for turn in report(capsysbinary, save("x", text), *CLAUDE)["requests"]] == [0, 1000, 1000]
 
     @pytest.mark.parametrize("one", [
         {"input": [{"role": "user", "content": "x" * 40}]},
@@ -340,7 +342,7 @@ class TestRecorded:
     def test_one_request(self, one: dict[str, Any], capsysbinary: CaptureBytes) -> None:
         """A body alone is a transcript of one request."""
         found = report(capsysbinary, save("x.json", one), *VLLM)
-        assert [turn["input"] for turn in found["turns"]] == [10]
+        assert [turn["input"] for turn in found["requests"]] == [10]
         assert found["read_share"] == 0.0
 
     @pytest.mark.parametrize("times", [
@@ -351,19 +353,19 @@ class TestRecorded:
         """Where they are given, they count: these are all within five minutes of the one before."""
         recorded = [{"at": at, "body": body("a")} for at in times]
         found = report(capsysbinary, save("x.jsonl", lines(recorded)), *CLAUDE)
-        assert [turn["read"] for turn in found["turns"]] == [0, 1000, 1000]
+        assert [turn["read"] for turn in found["requests"]] == [0, 1000, 1000]
         assert not any("--gap" in sentence for sentence in found["assumed"])
 
     def test_a_pause(self, capsysbinary: CaptureBytes) -> None:
         """One that is too long is told."""
         recorded = [{"at": at, "body": body("a")} for at in ("2026-11-15T09:30:00Z", "2026-11-15T09:35:00Z")]
         found = report(capsysbinary, save("x.json", recorded), *CLAUDE)
-        assert found["turns"][1]["why"] == "1,100 tokens were sent before, but the entry at system[0] has expired"
+        assert found["requests"][1]["why"] == "1,100 tokens were sent before, but the entry at system[0] has expired"
 
     def test_side_by_side(self, capsysbinary: CaptureBytes) -> None:
         """Requests of the same time cannot read from each other."""
         found = report(capsysbinary, save("x.json", [{"at": 5, **body("a")}] * 2), *CLAUDE)
-        assert [turn["read"] for turn in found["turns"]] == [0, 0]
+        assert [turn["read"] for turn in found["requests"]] == [0, 0]
 
     @pytest.mark.parametrize(("gap", "read", "assumed"), [
         ("299.5", 1000, "299.5 seconds from request to request (--gap)"),
@@ -373,8 +375,8 @@ class TestRecorded:
     def test_gap(self, gap: str, read: int, assumed: str, capsysbinary: CaptureBytes) -> None:
         """Where no times are given, they are as far apart as one says."""
         found = report(capsysbinary, save("x.json", BODIES[:2]), *CLAUDE, "--gap", gap)
-        assert (found["turns"][1]["read"], found["assumed"][0]) == (read, assumed)
-        assert found["turns"][1]["at"] == (float(gap) or None)
+        assert (found["requests"][1]["read"], found["assumed"][0]) == (read, assumed)
+        assert found["requests"][1]["at"] == (float(gap) or None)
 
     def test_explicit_mode(self, capsysbinary: CaptureBytes) -> None:
         """OpenAI's options of the cache count: in explicit mode without a mark nothing is cached."""
@@ -382,12 +384,12 @@ class TestRecorded:
         implicit = {"model": "m", "messages": messages}
         explicit = {**implicit, "prompt_cache_options": {"mode": "explicit"}}
         for one, read in ((implicit, 2000), (explicit, 0)):
-            assert report(capsysbinary, save("x.json", [one, one]), *GPT)["turns"][1]["read"] == read
+            assert report(capsysbinary, save("x.json", [one, one]), *GPT)["requests"][1]["read"] == read
 
     def test_the_automatic_mark(self, capsysbinary: CaptureBytes) -> None:
         """Anthropic's mark at the top level stands on the last block."""
         one = {"cache_control": {"type": "ephemeral"}, "messages": [{"role": "user", "content": "x" * 4000}]}
-        assert report(capsysbinary, save("x.json", [one, one]), *CLAUDE)["turns"][1]["read"] == 1000
+        assert report(capsysbinary, save("x.json", [one, one]), *CLAUDE)["requests"][1]["read"] == 1000
 
     def test_standard_input(self) -> None:
         """A dash reads it."""
@@ -415,9 +417,9 @@ class TestConversation:
         args = ("--provider", provider, "--model", MODELS[provider])
         save("facts.json", {"providers": {"gemini": {"models": [{"names": ["gemini-3.8-flash"], "minimum": 1024}]}}})
         found = report(capsysbinary, save("talk.json", form), *args, "--facts", "facts.json")
-        assert len(found["turns"]) == 3
-        assert sorted(found["turns"], key=lambda turn: int(turn["input"])) == found["turns"]
-        assert found["turns"][2]["read"] > 1200
+        assert len(found["requests"]) == 3
+        assert sorted(found["requests"], key=lambda turn: int(turn["input"])) == found["requests"]
+        assert found["requests"][2]["read"] > 1200
         marks = ", with the marks that 'deepprompt build --to' puts"
         takes_marks = provider in ("anthropic", "bedrock", "litellm", "openai", "openai-responses")
         assert found["assumed"][1] == f"a request is what stands before an answer{marks if takes_marks else ''}"
@@ -431,14 +433,14 @@ class TestConversation:
         bodies = [build_request(SYSTEM, TALK[:end], to=provider, model=model, tools=TOOLS).body for end in ENDS]
         rules = bundled_facts().rules("anthropic" if provider == "litellm" else provider, model)
         expected = simulate([read_request(one) for one in bodies], rules)
-        assert [turn["read"] for turn in found["turns"]] == [charge.read for charge in expected.charges]
+        assert [turn["read"] for turn in found["requests"]] == [charge.read for charge in expected.charges]
         assert found["read_share"] > 0.5
 
     def test_without_marks(self, capsysbinary: CaptureBytes) -> None:
         """An engine gets the messages as they are."""
         found = report(capsysbinary, save("talk.json", TALK), *VLLM)
         expected = simulate([read_request(TALK[:end]) for end in ENDS], bundled_facts().rules("vllm", "any"))
-        assert [turn["read"] for turn in found["turns"]] == [charge.read for charge in expected.charges]
+        assert [turn["read"] for turn in found["requests"]] == [charge.read for charge in expected.charges]
         assert found["provider"] == "vllm"
 
     def test_own_marks(self, capsysbinary: CaptureBytes) -> None:
@@ -469,7 +471,7 @@ class TestConversation:
     @pytest.mark.parametrize(("messages", "requests"), TURNS)
     def test_turns(self, messages: Sequence[object], requests: int, capsysbinary: CaptureBytes) -> None:
         """A request is what an answer was given to, or will be; an answer may be several messages."""
-        assert len(report(capsysbinary, save("talk.json", messages), *VLLM)["turns"]) == requests
+        assert len(report(capsysbinary, save("talk.json", messages), *VLLM)["requests"]) == requests
 
 
 EXPECTED = 'expected request bodies, a list of messages, {"messages": [...]} or a saved session'
@@ -630,7 +632,7 @@ def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, v
         ended = main(["cache", str(path), "--provider", provider, "--model", MODELS[provider], "--json"])
         printed = out.buffer.getvalue()
     if ended == 0:
-        turns = json.loads(printed)["turns"]
+        turns = json.loads(printed)["requests"]
         assert turns
         assert all(turn["read"] + sum(turn["written"].values()) + turn["full"] == turn["input"] for turn in turns)
     else:

@@ -321,3 +321,25 @@ def test_errors(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     said = failure(capsysbinary, tmp_path / "log", *page)
     assert said == f"{tmp_path / 'log'}:1: its text is stored neither in it nor beside it"
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_log_of_another_kind(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Lines that are no requests are not shown as if they were; the message says what reads them."""
+    lines = [{"type": "session_meta", "payload": {}}, {"type": "event", "payload": {"tokens": 3}}]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert main(["inspect", str(tmp_path / "log.jsonl"), "-o", str(tmp_path / "page.html")]) == 1
+    said = capsysbinary.readouterr().err.decode()
+    assert said.endswith("has no requests, but lines of another kind of log; 'deepprompt report' reads more kinds\n")
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("command", [["explain"], ["blame"]])
+def test_json_lines_elsewhere(command: list[str], tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Commands that take one request say what reads a log."""
+    (tmp_path / "log.jsonl").write_text("\n".join([json.dumps(BODY)] * 2))
+    paths = [str(tmp_path / "log.jsonl")] * (2 if command == ["blame"] else 1)
+    assert main([*command, *paths]) == 1
+    said = capsysbinary.readouterr().err.decode()
+    assert (
+        "log.jsonl:2: not JSON: Extra data; a value a line is a log: 'deepprompt report FILE' reads all of it" in said
+    )

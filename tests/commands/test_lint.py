@@ -82,7 +82,7 @@ def test_the_model_that_is_asked_for(tmp_path: Path, capsys: Capture) -> None:
     body = {"model": "claude-opus-99", "max_tokens": 1, "messages": [{"role": "user", "content": LONG}]}
     (tmp_path / "body.json").write_text(json.dumps(body))
     assert main(["lint", "--cwd", str(tmp_path), "body.json"]) == 0
-    unknown = "claude-opus-99 is not in the facts of 2026-11-15, so the provider's conservative defaults apply"
+    unknown = "claude-opus-99 is not in the facts of 2026-11-18, so the provider's conservative defaults apply"
     assert capsys.readouterr().err.startswith(f"deepprompt: {unknown}")
     options = ("--provider", "anthropic", "--model", "claude-opus-5-5")
     assert "DP615 " in run(capsys, "lint", "--cwd", tmp_path, *options, "body.json", code=1)

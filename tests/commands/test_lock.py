@@ -56,9 +56,9 @@ def test_a_review_of_what_has_drifted(tmp_path: Path, capsys: Capture) -> None:
         "  ~ instructions AGENTS.md (project): 6 -> 9 tokens (+3)\n"
         "  the first 2,038 tokens are the same; writing the rest costs more than reading it, by\n"
         "    anthropic claude-opus-5-5: 31 tokens at the input price: 26 to write, 2,029 can be read "
-        "(facts of 2026-11-15)\n"
+        "(facts of 2026-11-18)\n"
         "    deepseek deepseek-v4-pro: 1,987 tokens at the input price: 2,055 to write, 0 can be read "
-        "(facts of 2026-11-15)\n"
+        "(facts of 2026-11-18)\n"
         "If that is meant, run 'deepprompt lock' and commit deepprompt.lock.\n"
     )
     report = json.loads(run(capsys, "lock", "--check", "--json", "--cwd", folder, code=1))

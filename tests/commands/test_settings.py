@@ -62,7 +62,7 @@ def test_everything_that_may_be_set(tmp_path: Path) -> None:
     )
 
 
-UNKNOWN = "is not in the facts of 2026-11-15, so the provider's conservative defaults apply"
+UNKNOWN = "is not in the facts of 2026-11-18, so the provider's conservative defaults apply"
 
 
 @pytest.mark.parametrize(

@@ -376,3 +376,31 @@ def test_reading_imports_no_sdk() -> None:
     code = "import sys, deepprompt.providers.usage; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"anthropic", "openai", "google", "botocore", "litellm", "pydantic"} & {*done.stdout.split()}
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (
+            {"input_tokens": 100, "cached_input_tokens": 80, "cache_write_input_tokens": 10, "output_tokens": 5},
+            Usage(100, 80, {"": 10}, 5),
+        ),
+        ({"input": 20, "input_cached_tokens": 80, "output": 5, "total": 105}, Usage(100, 80, {}, 5)),
+        ({"input": 100, "input_cached_tokens": 80, "output": 5, "total": 105}, Usage(100, 80, {}, 5)),
+        ({"input": 3, "cache_read": 80, "cache_creation_input_tokens": 9, "output": 1}, Usage(92, 80, {"": 9}, 1)),
+        (
+            {"gen_ai.usage.input_tokens": 100, "gen_ai.usage.cache_read.input_tokens": 80},
+            Usage(100, 80, {}, 0),
+        ),
+        ({"gen_ai.usage.prompt_tokens": 9, "gen_ai.usage.completion_tokens": 2}, Usage(9, 0, {}, 2)),
+        (
+            {"gen_ai.usage.input_tokens": 3, "gen_ai.usage.cache_read.input_tokens": 80,
+             "gen_ai.usage.cache_creation.input_tokens": 9, "gen_ai.usage.output_tokens": 1},
+            Usage(92, 80, {"": 9}, 1),
+        ),
+        ({"gen_ai.usage.input_tokens": 9, "gen_ai.usage.input_tokens.cached": 4}, Usage(9, 4, {}, 0)),
+    ],
+)  # fmt: skip
+def test_logs(usage: dict[str, object], expected: Usage) -> None:
+    """Codex' rollouts, Langfuse's details and OpenTelemetry's flat names, each with or without what was cached."""
+    assert read_usage(usage) == expected

@@ -47,7 +47,7 @@ from tests.support.harbour import (
     build,
 )
 
-DATE = "facts of 2026-11-15"
+DATE = "facts of 2026-11-18"
 
 OWNERS = MODELS | {to: to for to in MODELS} | {"litellm": "anthropic"}
 """Whose rules hold for each target's model above."""

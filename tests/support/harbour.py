@@ -17,7 +17,7 @@ from deepprompt.providers.facts import Facts
 from deepprompt.words import Target
 
 # Of one date: newer facts change what a request is built by, and none of these bytes.
-FACTS = Facts(json.loads(bundled().file("providers", "2026.11.15", "facts.json")), "facts")
+FACTS = Facts(json.loads(bundled().file("providers", "2026.11.18", "facts.json")), "facts")
 MODELS = {
     "anthropic": "claude-opus-5-5",
     "bedrock": "eu.anthropic.claude-opus-5-5-v1:0",

@@ -742,3 +742,11 @@ def _blocks_joined(_: Path) -> Plant:
 def _other_choice_of_tools(_: Path) -> Plant:
     old = said(TALK)
     return Plant(old, old | {"tool_choice": {"type": "any"}}, "setting", "tool_choice", "tool_choice", exact=False)
+
+
+@plant
+def another_conversation(_: Path) -> Plant:
+    """A side request, with a system prompt of its own and without tools."""
+    old = said(TALK)
+    new = {"model": old["model"], "system": "Write a title of at most five words.", "messages": [TALK[0]]}
+    return Plant(old, new, "conversation", "tools[0] Bash", "tool Bash", 0)

@@ -8,9 +8,10 @@ finds what happened to the block, and `deepprompt.text.compare` what kind of cha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from deepprompt.checks.blame.differences import SPEAKERS, in_blocks, in_parts, read_blocks
+from deepprompt.checks.blame.differences import in_blocks, in_parts, read_blocks
+from deepprompt.checks.blame.kinship import SPEAKERS, begins_another
 from deepprompt.checks.places import Place, whole
 from deepprompt.checks.segments import as_segments
 from deepprompt.prompt import file_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from deepprompt.words import BlameKind
 
 KINDS: dict[str, str] = {
+    "conversation": "another conversation begins",
     "setting": "a setting changed that the cache depends on",
     "images": "the first image was added or the last one removed, so no message can be read",
     "tool order": "the same tools are in another order",
@@ -99,10 +101,6 @@ class Blame:
         """What happened, in words."""
         return KINDS[self.kind]
 
-    def cost(self, read_price: float = 0.1, write_price: float = 1.0) -> float:
-        """Return the extra cost of the change, in tokens at the plain input price."""
-        return self.repeated * (write_price - read_price)
-
 
 def blame(old: object, new: object) -> Blame | None:
     """Return why the cache entry of the earlier request does not serve the later one; None if it does.
@@ -116,6 +114,8 @@ def blame(old: object, new: object) -> Blame | None:
     joined = any(segment.joins for segment in (*before, *after))
     was, now = _Request(before, joined), _Request(after, joined)
     found = _difference(was, now)
+    if found is not None and begins_another(before, after):  # it shares nothing that it could have lost
+        return replace(found, kind="conversation", repeated=0)
     setting = _changed_setting(was, now)
     if setting and (found is None or _start(setting, was, now) <= found.offset):
         return _of_setting(setting, was, now)

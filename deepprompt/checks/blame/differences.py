@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby, takewhile
 
+from deepprompt.checks.blame.kinship import SPEAKERS
 from deepprompt.checks.places import Place, of_text, of_value, whole
 from deepprompt.prompt import file_of
 from deepprompt.providers.segments import Segment
@@ -20,8 +21,6 @@ from deepprompt.text.compare import TextChange, classify, shared_start
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.words import BlameKind
-
-SPEAKERS = ("user", "assistant")
 
 # In a tool these all mean the same: its definition changed.
 _EDITS = ("edit", "inserted", "removed", "truncation")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import OrderedDict
 from collections.abc import Iterator
 
 from deepprompt.checks.cache.caches import Cache, Charge
@@ -16,8 +17,13 @@ _ITSELF = ("setting", "")  # stands for the end of a prefix: no segment after it
 class Automatic(Cache):
     """A cache that reads the shared start of an earlier request, in whole blocks or in whole units."""
 
-    def __init__(self, rules: Rules, prefixes: Prefixes) -> None:
+    def __init__(self, rules: Rules, prefixes: Prefixes, capacity: int = 0) -> None:
         super().__init__(rules, prefixes)
+        self.capacity = capacity
+        """The tokens that the cache holds; 0 if it holds everything."""
+        self.held: OrderedDict[int, int] = OrderedDict()
+        """The tokens of each prefix that it holds, without those before it; the longest unused first."""
+        self.size = 0
         self.lives = seconds(rules.lives)
         self.texts: dict[tuple[int, str, str], list[tuple[str, int]]] = {}
         """The texts that followed a prefix, sorted: the two neighbours of a new text share the most with it."""
@@ -33,6 +39,9 @@ class Automatic(Cache):
         shared = read = self._tokens(request, index, text)
         if rules.whole_units:
             read = max(self._read_units(request), default=0)
+        elif rules.keeps_answers:
+            ends = [end for prefix, end in self._answers(request) if self._lives(prefix, request)]
+            read = max([shared, *(request.up_to(end) - 1 for end in ends)])
         if rules.last_token_recomputed:
             read = min(read, max(request.total - 1, 0))
         for block in (rules.granularity, rules.reported):
@@ -55,10 +64,24 @@ class Automatic(Cache):
         """Renew what the request shares with earlier ones, and store what is new."""
         if self.rules.whole_units:
             self._keep_units(request)
+        elif self.rules.keeps_answers:
+            self._keep_answers(request)
         for index, segment in enumerate(request.segments):
             if request.prefixes[index] not in self.used:
                 insort(self.texts.setdefault(request.start(index), []), (segment.text, request.prefixes[index]))
         super().keep(request)
+        if self.capacity:
+            self._hold(request, self.capacity)
+
+    def _hold(self, request: NumberedRequest, capacity: int) -> None:
+        """Make room for a request: what was used longest ago goes first, and the end of a request before its start."""
+        for index in reversed(range(len(request.prefixes))):
+            prefix, tokens = request.prefixes[index], request.ends[index] - request.up_to(index)
+            self.size += tokens - self.held.pop(prefix, 0)
+            self.held[prefix] = tokens
+        while self.size > capacity:
+            _, tokens = self.held.popitem(last=False)
+            self.size -= tokens
 
     def _alike(self, request: NumberedRequest) -> tuple[int, str]:
         """Return how many segments from the start are cached, and the cached start of the next one's text."""
@@ -76,6 +99,8 @@ class Automatic(Cache):
         return index, text[: max(shared_start(text, other) for other in near)]
 
     def _lives(self, prefix: int, request: NumberedRequest) -> bool:
+        if self.capacity and prefix not in self.held:
+            return False
         return prefix in self.used and request.at < self.used[prefix] + self.lives
 
     def _tokens(self, request: NumberedRequest, index: int, text: str) -> int:
@@ -103,6 +128,16 @@ class Automatic(Cache):
             if answer != prefix and self.answers.get(prefix, answer) == answer:
                 yield prefix, end
 
+    def _keep_answers(self, request: NumberedRequest) -> set[int]:
+        """Store the responses that the request sends back for the first time, and return where they end."""
+        ends = set()
+        for prefix, end in list(self._answers(request)):
+            self.answers[prefix] = request.prefixes[end - 1]
+            ends.add(end)
+        for prefix in request.prefixes[-1:]:  # a request that is sent again gets another response
+            self.answers.pop(prefix, None)
+        return ends
+
     def _read_units(self, request: NumberedRequest) -> Iterator[int]:
         """Yield the tokens of the units that can be read."""
         yield from (tokens for tokens, used, text in self._units(request) if request.at < used[text] + self.lives)
@@ -113,12 +148,7 @@ class Automatic(Cache):
         for _, used, text in self._units(request):
             used[text] = request.at
         index, text = self._alike(request)
-        ends = {len(request.segments), 0 if text else index}
-        for prefix, end in self._answers(request):
-            self.answers[prefix] = request.prefixes[end - 1]
-            ends.add(end)
-        for prefix in request.prefixes[-1:]:  # a request that is sent again gets another response
-            self.answers.pop(prefix, None)
+        ends = {len(request.segments), 0 if text else index, *self._keep_answers(request)}
         for end in ends - {0}:
             self.units[request.prefixes[end - 1], *_ITSELF] = {"": request.at}
         if text:

@@ -120,7 +120,8 @@ class TestSettings:
         new = said(talk((0, "Other."))) | {"model": "other", "tool_choice": {"type": "any"}}
         assert found_in(old, new).place == "model"
         assert found_in(old, new | {"model": old["model"]}).place == "tool_choice"
-        assert found_in(body("Be brief.", TALK[:1]), new | {"model": old["model"]}).kind == "tool added"
+        bare = {name: value for name, value in new.items() if name not in ("tools", "model", "tool_choice")}
+        assert found_in(bare, new | {"model": old["model"]}).kind == "tool added"
 
     def test_what_is_kept(self) -> None:
         """With another choice of tools, tools and system prompt can still be read."""
@@ -349,7 +350,7 @@ class TestConversations:
     def test_all_that_is_left(self) -> None:
         """A conversation that ends earlier has lost nothing that it sends."""
         found = found_in(self.of("a", "b", "c"), self.of("a"))
-        assert (found.kind, found.place, found.lost, found.cost()) == ("removed", "messages[1].content", 0, 0)
+        assert (found.kind, found.place, found.lost) == ("removed", "messages[1].content", 0)
 
     def test_more_blocks_of_the_same_text(self) -> None:
         """Where blocks are cut otherwise and others follow, the cut is what is told."""
@@ -369,7 +370,8 @@ class TestConversations:
         found = found_in(old, new)
         assert (found.kind, found.source, found.line, found.block) == ("edit", "messages[0]: name", 1, "tool_use")
         old[0]["content"] = [{"type": "tool_use", "id": "a"}]
-        assert (found_in(old, new).source, found_in(old, new).line) == ("messages[0]", 0)
+        found = found_in(old, new)
+        assert (found.kind, found.source, found.line) == ("inserted", "messages[0]: name", 0)
 
 
 def test_the_cost() -> None:
@@ -377,8 +379,6 @@ def test_the_cost() -> None:
     old, new = "a" * 400 + "x" + "b" * 1599, "a" * 400 + "y" + "b" * 3599
     found = found_in(old, new)
     assert (found.kept, found.lost, found.repeated) == (100, 900, 400)
-    assert found.cost() == pytest.approx(360)
-    assert found.cost(0.05, 1.25) == pytest.approx(480)
     assert found_in(new, old).repeated == 400
 
 

@@ -263,11 +263,12 @@ class TestLaws:
     def test_only_what_was_sent_is_read(self, replay: Replay, rules: Rules) -> None:
         """No request reads more than it shares with an earlier one; with whole units, and with the answer to it."""
         requests, times = replay
+        rules = replace(rules, shares_at_once=False, keyed_by=())
         for number, charge in enumerate(run(requests, rules, *times).charges):
             one = requests[number]
             earlier = [requests[index] for index in visible(times, number)]
             most = max((tokens(one, *shared(one, other)) for other in earlier), default=0)
-            if rules.whole_units:
+            if rules.whole_units or rules.keeps_answers:
                 most = max([most, *(tokens(one, answer_end(one, other)) for other in earlier)])
             assert charge.read <= most
 
@@ -325,7 +326,7 @@ class TestLaws:
     def test_blocks_of_the_longest_shared_prefix(self, replay: Replay, rules: Rules) -> None:
         """The rule of the engines, word by word: the longest prefix that is shared and alive, in whole blocks."""
         requests, times = replay
-        rules = replace(rules, whole_units=False)
+        rules = replace(rules, whole_units=False, keeps_answers=False, shares_at_once=False, keyed_by=())
         for number, read in enumerate(reads(requests, rules, *times)):
             one = requests[number]
             alive = [requests[index] for index in visible(times, number)

@@ -84,8 +84,8 @@ def codes(body: Any, model: str = "", known: bool = True) -> list[str]:
 
 
 LINES = [text(f"line {number}") for number in range(25)]
-DATED = f"{OPUS}, facts of 2026-11-15"
-GPT_DATED = f"{GPT}, facts of 2026-11-15"
+DATED = f"{OPUS}, facts of 2026-11-18"
+GPT_DATED = f"{GPT}, facts of 2026-11-18"
 
 # A request, and where and what is found in it.
 BROKEN: list[tuple[str, Body, str, str]] = [
@@ -109,14 +109,14 @@ BROKEN: list[tuple[str, Body, str, str]] = [
     ("DP602", {"model": GPT, "instructions": [{"type": "input_text", "text": LONG, **BREAK}], "input": "Go."},
      "instructions[0]", "a mark on instructions, which carry none; send them as a developer message"),
     ("DP602", {"model": OLD_GPT, "input": [user({"type": "input_text", "text": LONG} | MARK)]}, "input[0].content[0]",
-     f"openai-responses ({OLD_GPT}, facts of 2026-11-15) does not read cache_control: it does nothing"),
+     f"openai-responses ({OLD_GPT}, facts of 2026-11-18) does not read cache_control: it does nothing"),
     ("DP602", deepseek(user(text(**MARK))), "messages[1].content[0]",
-     "deepseek (deepseek-v4-pro, facts of 2026-11-15) does not read cache_control: it does nothing"),
+     "deepseek (deepseek-v4-pro, facts of 2026-11-18) does not read cache_control: it does nothing"),
     ("DP602", converse(user(POINT, {"text": "Go."})), "messages[0].content", "a mark that follows nothing"),
     ("DP602", converse(user({"toolResult": {"toolUseId": "a", "content": [{"text": "red"}, POINT]}})),
      "messages[0].content[0]", "a cachePoint that is not an element of the content"),
     ("DP602", converse(modelId=NOVA, toolConfig={"tools": [{"toolSpec": {"name": "look"}}, POINT]}),
-     "toolConfig.tools[0] look", f"a mark on tools, where bedrock ({NOVA}, facts of 2026-11-15) takes none"),
+     "toolConfig.tools[0] look", f"a mark on tools, where bedrock ({NOVA}, facts of 2026-11-18) takes none"),
     ("DP603", claude(user(text(**HOUR))), "messages[0].content[0]", "a mark for 1h after one for 5m at system[0]"),
     ("DP604", claude(user(*[text(**MARK)] * 3, text("last")), cache_control={"type": "ephemeral"}), "cache_control",
      f"automatic caching beside 4 marks, which are all that anthropic ({DATED}) takes"),
@@ -143,15 +143,15 @@ BROKEN: list[tuple[str, Body, str, str]] = [
     ("DP610", deepseek(metadata={"user_id": "user_4711"}), "metadata.user_id",
      "the id looks like one user's; with it nothing is read of what others have sent"),
     ("DP611", gpt(user(text(**BREAK)), model=OLD_GPT), "messages[1].content[0]",
-     f"openai ({OLD_GPT}, facts of 2026-11-15) does not take prompt_cache_breakpoint"),
+     f"openai ({OLD_GPT}, facts of 2026-11-18) does not take prompt_cache_breakpoint"),
     ("DP611", gpt(model=OLD_GPT, prompt_cache_options={"mode": "implicit"}), "prompt_cache_options",
-     f"openai ({OLD_GPT}, facts of 2026-11-15) does not take prompt_cache_options"),
+     f"openai ({OLD_GPT}, facts of 2026-11-18) does not take prompt_cache_options"),
     ("DP611", litellm("openai/gpt-4o", text(LONG, **BREAK)), "messages[0].content[0]",
-     "openai (openai/gpt-4o, facts of 2026-11-15) does not take prompt_cache_breakpoint"),
+     "openai (openai/gpt-4o, facts of 2026-11-18) does not take prompt_cache_breakpoint"),
     ("DP611", gpt(prompt_cache_retention="24h", prompt_cache_options={"ttl": "30m"}), "prompt_cache_retention",
      "prompt_cache_retention beside prompt_cache_options.ttl; each is for other models"),
     ("DP611", claude(user("Go."), {"role": "system", "content": "News."}, model="claude-sonnet-4-5"), "messages[1]",
-     "anthropic (claude-sonnet-4-5, facts of 2026-11-15) takes no system message among the others"),
+     "anthropic (claude-sonnet-4-5, facts of 2026-11-18) takes no system message among the others"),
     ("DP612", {"cachedContent": "cachedContents/x", "tools": [{"functionDeclarations": []}], "contents": []}, "tools",
      "tools beside cached content, which Gemini refuses"),
     ("DP612", {"model": "gemini-3.8-flash", "contents": [],

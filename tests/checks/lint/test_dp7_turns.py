@@ -57,7 +57,7 @@ REKEYED: Body = {"input_schema": {"properties": {}, "type": "object"}, "name": "
 SPOKEN: Body = {"role": "assistant", "content": "Yes.", "reasoning_content": "Hm."}
 EXPLICIT: Body = {"prompt_cache_options": {"mode": "explicit"}}
 PLAIN_GPT = [user("Go."), assistant("Yes."), user("More.")]
-DATED = "facts of 2026-11-15"
+DATED = "facts of 2026-11-18"
 TWO = "requests 1 and 2"
 
 

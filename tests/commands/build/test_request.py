@@ -391,7 +391,7 @@ class TestReport:
         assert {key: found[key] for key in ("to", "model", "facts_as_of", "model_known", "tokens", "body")} == {
             "to": "anthropic",
             "model": "claude-next",
-            "facts_as_of": "2026-11-15",
+            "facts_as_of": "2026-11-18",
             "model_known": False,
             "tokens": request.tokens,
             "body": request.body,
@@ -437,7 +437,7 @@ class TestReport:
         out, err = capsysbinary.readouterr()
         json.loads(out)
         lines = err.decode().splitlines()
-        assert lines[0].startswith("deepprompt: model: gpt-99: not in the facts of 2026-11-15: ")
+        assert lines[0].startswith("deepprompt: model: gpt-99: not in the facts of 2026-11-18: ")
         assert "deepprompt: kept: messages: no message yet: append the user's before this is sent" in lines
         assert all(line.startswith("deepprompt: ") for line in lines)
 
@@ -539,7 +539,7 @@ class TestRefused:
         [
             (
                 (*TO, "--message", "Hi", "--lifetime", "2h", "--messages", "talk.json"),
-                "anthropic (claude-opus-5-5, facts of 2026-11-15) has no lifetime '2h'; it has 5m, 1h",
+                "anthropic (claude-opus-5-5, facts of 2026-11-18) has no lifetime '2h'; it has 5m, 1h",
             ),
             (("--to", "openai", "--model", " ", "--message", "Hi"), "a request needs the name of its model"),
             (
