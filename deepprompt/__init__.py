@@ -25,6 +25,7 @@ _NAMES = {
     "providers.usage": ("Usage", "read_usage"),
     "request.request": ("Request", "build_cached_content", "build_request"),
     "session.session": ("Session",),
+    "session.stream": ("StreamedResponse",),
     "sources.claude_md": ("load_claude_md",),
     "sources.git.snapshot": ("GitSnapshot", "read_git"),
     "sources.instructions": ("InstructionFile", "load_instruction_files"),

@@ -24,6 +24,7 @@ from deepprompt.request.request import Request as Request
 from deepprompt.request.request import build_cached_content as build_cached_content
 from deepprompt.request.request import build_request as build_request
 from deepprompt.session.session import Session as Session
+from deepprompt.session.stream import StreamedResponse as StreamedResponse
 from deepprompt.sources.claude_md import load_claude_md as load_claude_md
 from deepprompt.sources.git.snapshot import GitSnapshot as GitSnapshot
 from deepprompt.sources.git.snapshot import read_git as read_git

@@ -38,6 +38,9 @@ _MEMBERS = (
     *_BLOCKS, "video", "audio", "guardContent", "citationsContent", "searchResult", "toolAddition", "toolRemoval",
 )  # fmt: skip
 
+# What botocore returns in place of a member that it does not know.
+_UNKNOWN = "SDK_UNKNOWN_MEMBER"
+
 
 class ConverseBody(TypedDict, total=False):
     """The body of `POST /model/MODEL/converse`. Bytes are base64 in it, as they are sent."""
@@ -61,7 +64,7 @@ def write(outline: Outline, draft: Draft) -> ConverseBody:
         for number, (block, written) in enumerate(zip(outline.system, list(body["system"]), strict=True)):
             draft.spot(f"system[{number}]", block, _marking(body["system"], written))
     messages = body["messages"] = draft.begin([])
-    for message in draft.turns(tuple(_decodable(message, draft) for message in outline.messages), signed=True):
+    for message in draft.turns(tuple(_sendable(message, draft) for message in outline.messages), signed=True):
         if not messages or messages[-1]["role"] != message.role:
             messages.append({"role": message.role, "content": []})
         content: list[Payload] = messages[-1]["content"]  # neighbours of one role are one message
@@ -122,16 +125,26 @@ def _write(block: Block, place: str, draft: Draft) -> Payload:
     return _write(draft.replaced(block, place), place, draft)
 
 
-def _decodable(message: Message, draft: Draft) -> Message:
-    """Return a message without redacted reasoning that is not base64, which Bedrock takes as bytes."""
+def _sendable(message: Message, draft: Draft) -> Message:
+    """Return a message without what Bedrock or its SDK refuses.
+
+    Redacted reasoning has to be base64, because Bedrock takes it as bytes. Of a block that botocore does not know, it
+    keeps only the name, and refuses that name in a request.
+    """
     wrong = [block for block in message.of(Thinking) if block.block is not None and not _is_base64(block.block)]
-    if not wrong:
-        return message
     detail = "the data of redacted_thinking is not base64"
-    if draft.strict:
+    if wrong and draft.strict:
         raise MessageError(detail, f"{message.place}.content[{message.blocks.index(wrong[0])}]")
-    draft.notes.append(Note("skipped", message.place, f"{detail}: left out", count=len(wrong)))
-    return replace(message, blocks=tuple(block for block in message.blocks if block not in wrong))
+    if wrong:
+        draft.notes.append(Note("skipped", message.place, f"{detail}: left out", count=len(wrong)))
+    unknown = [block for block in message.of(Native) if block.api == "bedrock" and block.kind == _UNKNOWN]
+    for block in unknown:
+        name = block.block[_UNKNOWN].get("name") if isinstance(block.block[_UNKNOWN], dict) else None
+        detail = f"botocore does not know the block {name!r} and dropped its content: left out; upgrade botocore"
+        draft.notes.append(Note("skipped", message.place, detail))
+    if not wrong and not unknown:
+        return message
+    return replace(message, blocks=tuple(block for block in message.blocks if block not in (*wrong, *unknown)))
 
 
 def _is_base64(block: Mapping[str, Any]) -> bool:
@@ -184,6 +197,8 @@ def _read(member: str, value: Any, role: Role, place: str) -> Block:
     own = Native({member: value}, api="bedrock")
     if member == "text" and isinstance(value, str):
         return Text(value)
+    if not isinstance(value, dict) and role == "assistant" and member not in _MEMBERS:
+        return own
     if not isinstance(value, dict):
         raise MessageError(f"{member} is {'text' if member == 'text' else 'an object'}", place)
     if member == "toolUse" and "type" not in value:  # one with a type is run by the provider

@@ -47,6 +47,8 @@ _PARTS = (
     "mediaResolution", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata",
 )  # fmt: skip
 
+_KNOWN = ("functionCall", "functionResponse", *_PARTS)
+
 
 class GenerateBody(TypedDict, total=False):
     """The body of `POST /v1beta/models/MODEL:generateContent`."""
@@ -202,7 +204,8 @@ def read_content(content: Payload, index: int) -> tuple[Role, list[Block]]:
     role = _ROLES.get(content.get("role", ""))
     if role is None:
         raise MessageError(f"unknown role {content.get('role')!r}; the roles of Gemini are {', '.join(_ROLES)}", place)
-    parts = _spelled(content["parts"])
+    parts = content["parts"]
+    parts = [_spelled_part(part) for part in parts] if isinstance(parts, list) else parts
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
         raise MessageError("parts is a list of objects", place)
     if role == "user" and not parts:
@@ -223,8 +226,19 @@ def _spelled(value: Any, key: str = "") -> Any:
         return [_spelled(item) for item in value]
     if not isinstance(value, dict):
         return value
-    names = {name: re.sub(r"(?<=[a-z0-9])_([a-z])", lambda found: found[1].upper(), name) for name in value}
-    return {names[name]: _spelled(item, names[name]) for name, item in value.items()}
+    return {_camel(name): _spelled(item, _camel(name)) for name, item in value.items()}
+
+
+def _spelled_part(part: Any) -> Any:
+    """Return a part spelled as on the wire. The value of an unknown field stays as it is."""
+    if not isinstance(part, dict):
+        return part
+    names = {name: _camel(name) for name in part}
+    return {names[name]: _spelled(item, names[name]) if names[name] in _KNOWN else item for name, item in part.items()}
+
+
+def _camel(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])_([a-z])", lambda found: found[1].upper(), name)
 
 
 def _read_part(part: Payload, role: Role, place: str, given_id: str) -> Block:

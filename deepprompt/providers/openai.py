@@ -199,13 +199,12 @@ class _Chat:
             return
         for block in message.blocks:
             self.draft.spot(f"messages[{len(self.messages)}]", block, None, message)
-        own = [
-            fields
-            for block in message.blocks
-            if not isinstance(block, ToolCall) and (fields := own_form(block, "openai"))
-        ]
-        said = tuple(block for block in message.of(Text) if own_form(block, "openai") is None)
+        forms = [(block, own_form(block, "openai")) for block in message.blocks if not isinstance(block, ToolCall)]
+        own = [form for _, form in forms if form and "type" not in form]
+        said = tuple(block for block, form in forms if isinstance(block, Text) and form is None)
         written: Payload = {"role": "assistant", "content": plain_text(said)}
+        if any(form and "type" in form for _, form in forms):  # parts that only Chat Completions knows
+            written["content"] = [part for block, form in forms if (part := _said_part(block, form))]
         if reasoning := "".join(block.text for block in message.of(Thinking) if block.block is None):
             written["reasoning_content"] = reasoning
         if signed := [dict(block.block) for block in message.of(Thinking) if block.block is not None]:
@@ -253,6 +252,13 @@ class _Chat:
         return self._part(self.draft.replaced(block, place), place)
 
 
+def _said_part(block: Block, own: Payload | None) -> Payload | None:
+    """Return a block of a response as a part of its content, None for what is a field beside the content."""
+    if own is not None:
+        return own if "type" in own else None
+    return {"type": "text", "text": block.text} if isinstance(block, Text) else None
+
+
 def read_audio(own: Native) -> Block:
     """Return what a model said aloud: OpenAI knows it by its id, all others get the transcript."""
     audio = own.block["audio"]
@@ -263,13 +269,13 @@ def read_audio(own: Native) -> Block:
     return Text(said, own=back) if isinstance(said, str) and said.strip() else back
 
 
-def read_custom_call(call: Payload, place: str) -> ToolCall:
-    """Return the call of a custom tool, whose input is a text."""
-    custom = call["custom"]
-    arguments = json.dumps({"input": custom.get("input")}, ensure_ascii=False)
-    return ToolCall(
-        required(call, "id", place), required(custom, "name", place), arguments, own=Native(call, api="openai")
-    )
+def read_other_call(call: Payload, place: str) -> ToolCall:
+    """Return the call of a tool that is not a function: a custom tool, whose input is a text, or a newer kind."""
+    kind = str(call["type"])
+    fields = dict(call[kind])
+    name = fields.pop("name", None) or kind
+    arguments = json.dumps(fields, ensure_ascii=False)
+    return ToolCall(required(call, "id", place), str(name), arguments, own=Native(call, api="openai"))
 
 
 def image_address(image: Image) -> str:

@@ -167,15 +167,30 @@ def _part(block: Block, place: str, draft: Draft) -> Payload:
 
 
 def is_item(message: Mapping[str, Any]) -> bool:
-    """Whether a message is an item of Responses: known by its type, or one with an id that is no block either."""
+    """Whether a message is an item of Responses: known by its type, or one with an id that is no block either.
+
+    An item of a whole response is one of whatever type. If its type says nothing, it is in an `item`, see `as_message`.
+    """
     kind = message.get("type")
     if kind == "message":
         parts = objects(message.get("content"))
-        said = bool(parts) and all(part.get("type") in _SAID for part in parts)
-        return said and message.get("role") == "assistant"
+        said = any(part.get("type") in _SAID for part in parts) or "status" in message
+        return said and message.get("role") == "assistant" and "stop_reason" not in message
+    if isinstance(message.get("item"), Mapping) and message.get("role") == "assistant" and kind is None:
+        return True
     if not isinstance(kind, str) or ("role" in message and kind != "additional_tools"):
         return False
     return is_kind(kind) or (isinstance(message.get("id"), str) and kind not in _BLOCKS)
+
+
+def as_message(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an item of a whole response so that it is known as one later: as it is, or as the `item` of a message."""
+    return item if is_item(item) else {"role": "assistant", "item": item}
+
+
+def bare_item(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the item that `as_message` was given."""
+    return message["item"] if "type" not in message else message
 
 
 def is_kind(kind: str) -> bool:
@@ -193,11 +208,11 @@ def read_item(item: Payload, index: int) -> tuple[Role, list[Block]]:
     """Return the role and the block of an item. The outputs of functions are read as messages are."""
     place = f"messages[{index}]"
     own = Native({key: _wire(value) for key, value in item.items() if key not in _PARSED}, api="openai-responses")
-    kind = item["type"]
+    kind = item.get("type")
     if kind == "message":
-        return "assistant", [
-            Text("".join(str(part.get(_SAID[part["type"]]) or "") for part in item["content"]), own=own)
-        ]
+        parts = objects(item.get("content"))
+        said = "".join(str(part.get(_SAID.get(str(part.get("type")), "")) or "") for part in parts)
+        return "assistant", [Text(said, own=own) if said else own]
     if kind == "reasoning":
         told = [*objects(item.get("summary")), *objects(item.get("content"))]
         return "assistant", [Thinking("\n\n".join(str(part.get("text") or "") for part in told), own=own)]
@@ -221,7 +236,7 @@ def _wire(value: Any) -> Any:
 def result_of(call: ToolCall) -> Native | None:
     """Return how the result of a call has to be spelled, None for that of a function."""
     own = own_form(call, "openai-responses")
-    if own is None or own["type"] != "custom_tool_call":
+    if own is None or own.get("type") != "custom_tool_call":
         return None
     return Native({"type": "custom_tool_call_output"}, api="openai-responses")
 

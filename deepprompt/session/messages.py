@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from deepprompt.errors import MessageError
 from deepprompt.providers.neutral import Payload
-from deepprompt.providers.responses import is_item
-from deepprompt.request.content import as_wire, is_wire_form
+from deepprompt.providers.responses import as_message, is_item
+from deepprompt.request.content import is_wire_form
+from deepprompt.request.typed_block import as_wire
 from deepprompt.text.hygiene import scrub
 from deepprompt.tokens import estimate_tokens
 from deepprompt.tools import as_dict, why_not_json
@@ -22,13 +23,18 @@ def plain_messages(given: object) -> list[Payload]:
 
     That is one message, except for a response of OpenAI's Responses: each of its items is a message.
     """
-    answer = _as_dict(given) if hasattr(given, "model_dump") else given
+    answer = from_sdk(given)
     if isinstance(answer, Mapping) and "role" not in answer:
         items = answer.get("output")
         if "type" not in answer and isinstance(items, Sequence) and not isinstance(items, str):
-            return [_plain(item) for item in items]
+            return [_plain_item(item) for item in items]
         answer = _only_message(answer)
     return [_plain(answer)]
+
+
+def from_sdk(value: object) -> object:
+    """Return an SDK's object as a mapping, spelled as on the wire; anything else as it is."""
+    return _as_dict(value) if hasattr(value, "model_dump") else value
 
 
 def plain_message(given: object) -> Payload:
@@ -36,9 +42,14 @@ def plain_message(given: object) -> Payload:
     return plain_messages(given)[0]
 
 
+def _plain_item(item: object) -> Payload:
+    item = from_sdk(item)
+    return _plain(as_message(item) if isinstance(item, Mapping) else item)
+
+
 def _plain(message: object) -> Payload:
     if not isinstance(message, Mapping):
-        message = _as_dict(message) if hasattr(message, "model_dump") else message
+        message = from_sdk(message)
     if not isinstance(message, Mapping) or not ("role" in message or is_item(message)):
         raise MessageError(
             f"a message is a mapping with a role, or an SDK's object with one, {_not_a_message(message)}"
@@ -61,8 +72,11 @@ def _only_choice(choices: Sequence[object], key: str, inner: str) -> object:
     if len(choices) != 1 or not isinstance(choices[0], Mapping):
         raise MessageError(f"a response with {len(choices)} {key}: append the message of one, {key}[N].{inner}")
     message = choices[0].get(inner)
-    # Gemini leaves the parts out if there are none.
-    return {"parts": [], **message} if key == "candidates" and isinstance(message, Mapping) else message
+    if key == "candidates":  # Gemini leaves out parts and role if there are none
+        return {"role": "model", "parts": [], **(message if isinstance(message, Mapping) else {})}
+    if isinstance(message, Mapping) and isinstance(message.get("content"), list):
+        return {"refusal": None, **message}  # by this field its parts are known as those of Chat Completions
+    return message
 
 
 def _not_a_message(given: object) -> str:

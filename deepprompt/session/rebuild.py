@@ -15,6 +15,7 @@ from deepprompt.providers.facts import Facts
 from deepprompt.providers.neutral import Options
 from deepprompt.providers.reading import read_messages
 from deepprompt.providers.recognise import MESSAGES
+from deepprompt.providers.responses import is_answer, is_item
 from deepprompt.providers.rules import Rules
 from deepprompt.providers.segments import Segment
 from deepprompt.request.conversation import Conversation
@@ -22,7 +23,6 @@ from deepprompt.request.request import RequestBuilder
 
 _SYSTEM = ("system", "developer")
 _ANSWERING = ("assistant", "model")
-_ANSWERS = ("function_call", "reasoning")
 
 
 def rebuild(
@@ -74,7 +74,7 @@ def ends_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[int]:
     """Yield the number of messages of each request: all before a response, and the last, which may have none yet."""
     asked = answering = False
     for number, message in enumerate(messages):
-        answers = message.get("role") in _ANSWERING or message.get("type") in _ANSWERS
+        answers = message.get("role") in _ANSWERING or (is_item(message) and is_answer(message))
         if asked and answers and not answering:
             yield number
         asked = asked or (not answers and message.get("role") not in _SYSTEM)

@@ -17,17 +17,31 @@ from deepprompt.request.request import RequestBuilder
 from deepprompt.words import Target
 from tests.support.block_law import CALL, MODELS, PROMPT, conversation, holds, outcome
 from tests.support.paths import ROOT
-from tests.support.sdk_types import Sample, generated, recorded
+from tests.support.sdk_objects import answer, check_accepted
+from tests.support.sdk_types import MESSAGE, Sample, generated, recorded
 from tests.support.wire_rules import unmarked
 
-NEW: dict[str, Any] = {"code": "some_code"}
+# What a block of a version that nobody has seen may hold.
+NEW: tuple[Any, ...] = (
+    {"code": "some_code"}, {"text": "some_text"}, {"content": [{"type": "text", "text": "some_text"}]},
+    {"name": "some_name"}, {"call_id": "some_id"}, {"snake_case": {"inner_name": None}, "list": [], "no": False},
+)  # fmt: skip
 UNKNOWN = [
-    Sample("anthropic", "answer", "brand_new", {"type": "brand_new", **NEW}),
-    Sample("openai-responses", "answer", "brand_new", {"type": "brand_new", "id": "bn_1", **NEW}),
-    Sample("gemini", "answer", "brandNew", {"brandNew": NEW}),
-    Sample("bedrock", "answer", "brandNew", {"brandNew": NEW}),
+    Sample(api, "answer", f"brand_new {number}", block)
+    for number, new in enumerate(NEW)
+    for api, block in (
+        ("anthropic", {"type": "brand_new", **new}),
+        ("openai-responses", {"type": "brand_new", "id": "bn_1", **new}),
+        ("gemini", {"brandNew": new}),
+        ("gemini", {"text": "some_text", "brandNew": new}),
+        ("bedrock", {"brandNew": new}),
+        ("bedrock", {"brandNew": [new]}),
+        ("openai", {"content": None, "tool_calls": [{"id": "call_9", "type": "brand_new", "brand_new": new}]}),
+        ("openai", {"refusal": None, "content": [{"type": "brand_new", **new}, {"type": "text", "text": "Said."}]}),
+    )
 ]
-SAMPLES = {sample.name: sample for sample in (*recorded(), *UNKNOWN)}
+SAMPLES = {sample.name: sample for sample in recorded()}
+SAMPLES |= {f"{sample.name} {number}": sample for number, sample in enumerate(UNKNOWN)}
 ANSWERS = {name: sample for name, sample in SAMPLES.items() if sample.side == "answer" and sample.kind != "cachePoint"}
 GIVEN = {name: sample for name, sample in SAMPLES.items() if sample.side != "answer"}
 # What its own API is not sent back as it came, and why.
@@ -40,6 +54,10 @@ CHANGED = {
 }
 
 
+# What the SDK itself refuses in a request, although its responses have it.
+NOT_TAKEN = {"openai-responses answer additional_tools": "its role is not developer, which alone a request takes"}
+
+
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_is_always_taken_and_can_always_be_sent(name: str) -> None:
     """A response goes back to its own API as it came; others get what they can take, and a note says what is lost."""
@@ -49,6 +67,67 @@ def test_an_answer_is_always_taken_and_can_always_be_sent(name: str) -> None:
     assert "LOST" not in found.values(), found
     own: Target = sample.api  # type: ignore[assignment]
     assert found[own] == "kept" or name in CHANGED, found
+
+
+# google-genai and botocore refuse or drop what they do not know, before we see it.
+PARSED = [name for name, sample in ANSWERS.items() if sample not in UNKNOWN or sample.api not in ("gemini", "bedrock")]
+
+
+@pytest.mark.parametrize("name", PARSED)
+def test_an_sdks_own_object_goes_round(name: str) -> None:
+    """A response as its SDK parses it is appended, goes back as it came, and the SDK's own types take the request."""
+    sample = ANSWERS[name]
+    session = Session(PROMPT)
+    session.user("Begin.")
+    if sample.answers_call:
+        session.append(CALL)
+    session.append(answer(sample))
+    results = [{"type": "tool_result", "tool_use_id": call.id, "content": "Seen."} for call in session.open_calls]
+    session.user({"role": "user", "content": [*results, "Go on."]})
+    own: Target = sample.api  # type: ignore[assignment]
+    request = session.request(to=own, model=MODELS[own])
+    assert holds(request.body, sample.block) or name in CHANGED
+    if sample not in UNKNOWN and name not in NOT_TAKEN:
+        check_accepted(request)
+
+
+def test_what_botocore_does_not_know_is_left_out() -> None:
+    """Of an unknown block botocore keeps the name and refuses it in a request: a note says so, and the rest is sent."""
+    session = Session(PROMPT)
+    session.user("Begin.")
+    content = [{"SDK_UNKNOWN_MEMBER": {"name": "brandNew"}}, {"text": "So."}]
+    session.append({"output": {"message": {"role": "assistant", "content": content}}})
+    session.user("Go on.")
+    request = session.request(to="bedrock", model=MODELS["bedrock"])
+    assert request.body["messages"][1]["content"] == [{"text": "So."}]
+    told = [note.detail for note in request.notes if note.source == "messages[1]"]
+    assert told == ["botocore does not know the block 'brandNew' and dropped its content: left out; upgrade botocore"]
+
+
+@pytest.mark.parametrize("new", NEW)
+def test_every_item_of_a_whole_response_is_taken(new: dict[str, Any]) -> None:
+    """An item of a type that nobody knows, without an id, is known as one because it is in a response."""
+    for item in ({"type": "brand_new", **new}, new):
+        session = Session(PROMPT)
+        session.user("Begin.")
+        session.append({"id": "resp_1", "output": [item, MESSAGE]})
+        session.user("Go on.")
+        for to in TARGETS:
+            body = session.request(to=to, model=MODELS[to], marks="none").body
+            assert holds(body, item) == (to == "openai-responses")
+
+
+@pytest.mark.parametrize("new", NEW)
+def test_every_part_of_a_responses_message_is_taken(new: dict[str, Any]) -> None:
+    """A part of a type that nobody knows goes back to Responses with its message."""
+    item = {**MESSAGE, "content": [{"type": "output_new", **new}]}
+    session = Session(PROMPT)
+    session.user("Begin.")
+    session.append({"id": "resp_1", "output": [item]})
+    session.user("Go on.")
+    for to in TARGETS:
+        body = session.request(to=to, model=MODELS[to], marks="none").body
+        assert holds(body, item) == (to == "openai-responses")
 
 
 @pytest.mark.parametrize("name", GIVEN)

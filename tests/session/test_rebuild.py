@@ -60,3 +60,12 @@ def test_a_long_conversation_takes_no_square() -> None:
     start = time.perf_counter()
     assert len(rebuild(PROMPT, messages, "anthropic", facts.rules("anthropic", "claude-opus-5-5"), facts)) == 500
     assert time.perf_counter() - start < 15
+
+
+def test_items_of_responses_are_one_answer() -> None:
+    """All items of one response, of whatever type, belong to it: no request ends between them."""
+    said = [{"type": "message", "role": "assistant", "status": "completed", "content": []}]
+    for kind in ("reasoning", "web_search_call", "function_call", "brand_new"):
+        said.append({"type": kind, "id": f"id_{kind}"})
+    messages: list[Any] = [{"role": "user", "content": "Go."}, *said, {"role": "user", "content": "On."}]
+    assert [*ends_of(messages)] == [1, len(messages)]

@@ -74,11 +74,15 @@ def row(sample: Sample) -> dict[Target, str] | str:
 
 
 def holds(value: Any, block: dict[str, Any]) -> bool:
-    """Whether a block is somewhere in a value, with all of its fields."""
-    if isinstance(value, dict) and all(key in value and value[key] == block[key] for key in block):
+    """Whether a block is somewhere in a value, with all of its fields; None says as much as nothing."""
+    if isinstance(value, dict) and all(key in value and value[key] == block[key] for key in _said(block)):
         return True
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(holds(one, block) for one in inner)
+
+
+def _said(block: dict[str, Any]) -> list[str]:
+    return [key for key, value in block.items() if value is not None]
 
 
 def strings(value: Any) -> list[str]:

@@ -11,6 +11,7 @@ import json
 import os
 import socket
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,7 +38,9 @@ _LOOPBACK = "127.0.0.1"
 def sdk(module: str) -> Any:
     """Return a module of an SDK. Without the SDK the test is skipped, or fails where it is said to be needed."""
     try:
-        return importlib.import_module(module)
+        with warnings.catch_warnings():  # a fresh install is compiled here, and pytest makes errors of its warnings
+            warnings.simplefilter("ignore")
+            return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
             raise  # the SDK is there, and something that it needs is not
