@@ -1,6 +1,6 @@
 """Collect the raw events of a streamed response into the response that a session appends.
 
-Each provider streams in its own way; the shape of an event says which. If a stream breaks off, its unfinished blocks are
+Each provider streams in its own way; the shape of an event says which. If a stream breaks off, unfinished blocks are
 left out, except for text, so that the rest can be appended.
 """
 
