@@ -2,7 +2,7 @@
 
 A public name is imported from its module when it is first used, so that a process pays only for what it needs.
 Type checkers and editors read the same names in `__init__.pyi`, which `scripts/write_stub.py` writes from `_NAMES`.
-All errors but `DeepPromptError` live in `deepprompt.errors`; result types live in the modules that return them.
+Most errors live in `deepprompt.errors`; result types live in the modules that return them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAMES = {
     "checks.perturb.perturb": ("perturb",),
     "checks.segments": ("read_request",),
     "counters": ("count_tokens",),
-    "errors": ("DeepPromptError",),
+    "errors": ("DeepPromptError", "PresetError"),
     "prompt": ("DYNAMIC_CONTEXT_BOUNDARY", "Note", "Pace", "Part", "Prompt"),
     "providers.usage": ("Usage", "read_usage"),
     "request.request": ("Request", "build_cached_content", "build_request"),
@@ -46,6 +46,7 @@ _NAMES = {
         "McpServer", "PromptAssemblyConfig", "PromptVars", "SlashCommand", "SystemPromptConfig",
         "assemble_system_prompt", "compose_system_prompt",
     ),
+    "systems.presets": ("Preset", "load_preset"),
     "systems.tagged": (
         "AgentConfig", "Responsibility", "Task", "TaskStep", "build_system_prompt", "compose_tagged_prompt",
     ),

@@ -13,6 +13,7 @@ from deepprompt.checks.perturb.perturb import perturb as perturb
 from deepprompt.checks.segments import read_request as read_request
 from deepprompt.counters import count_tokens as count_tokens
 from deepprompt.errors import DeepPromptError as DeepPromptError
+from deepprompt.errors import PresetError as PresetError
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as DYNAMIC_CONTEXT_BOUNDARY
 from deepprompt.prompt import Note as Note
 from deepprompt.prompt import Pace as Pace
@@ -58,6 +59,8 @@ from deepprompt.systems.preset import SlashCommand as SlashCommand
 from deepprompt.systems.preset import SystemPromptConfig as SystemPromptConfig
 from deepprompt.systems.preset import assemble_system_prompt as assemble_system_prompt
 from deepprompt.systems.preset import compose_system_prompt as compose_system_prompt
+from deepprompt.systems.presets import Preset as Preset
+from deepprompt.systems.presets import load_preset as load_preset
 from deepprompt.systems.tagged import AgentConfig as AgentConfig
 from deepprompt.systems.tagged import Responsibility as Responsibility
 from deepprompt.systems.tagged import Task as Task

@@ -50,13 +50,15 @@ class Catalog:
         self.label = label
         self._read = read
         self._manifest: dict[str, tuple[str, int]] | None = None
-        self._is_bundled = paths is None
+        self.is_bundled = paths is None
+        self.is_released = False
         self._paths = sorted(paths or ())
         self._texts: dict[str, str] = {}  # what was read and checked once
         self._tables: dict[str, list[Row]] = {}
         if paths is None or MANIFEST in self._paths:
             self._manifest = parse_manifest(self._decoded(MANIFEST, self._bytes(MANIFEST)), label)
             self._paths = sorted(self._manifest)
+            self.is_released = True
 
     def families(self) -> list[str]:
         """Return the names of all families, sorted."""
@@ -77,26 +79,31 @@ class Catalog:
                 f"{self.label}: {family}: {error}; name the folder as PEP 440 has it, such as 1.0.0"
             ) from None
 
-    def resolve(self, ask: str) -> tuple[str, str]:
+    def families_with(self, file: str) -> list[str]:
+        """Return the names of the families that have a file of this name in some version, sorted."""
+        found = [path.split("/") for path in self._paths if path.endswith(f"/{file}")]
+        return sorted({names[0] for names in found if len(names) == 3})
+
+    def resolve(self, ask: str, file: str = "") -> tuple[str, str]:
         """Return family and version for `family`, `family@1.0.0` or a specifier such as `family~=1.0`.
 
         A family alone, or a specifier that several versions meet, means the newest of them; a pre-release only
-        where it is asked for or nothing else meets.
+        where it is asked for or nothing else meets. With `file`, only versions that have such a file count.
         """
         if not isinstance(ask, str):
             from deepprompt.arguments import wrong
 
             raise wrong("Catalog: ask", "FAMILY, FAMILY@VERSION or FAMILY~=VERSION", ask, error=UnknownPartError)
         family, _, exact = ask.partition("@")
-        if exact and self._has_version(family, exact):  # what most ask for needs no pattern
+        if exact and self._has_version(family, exact, file):  # what most ask for needs no pattern
             return family, exact
         match = re.fullmatch(_ASK, ask.strip())
         if match is None:
             raise UnknownPartError(f"cannot read {ask!r}; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION")
         family, exact, specifier = match.groups()
-        if exact and self._has_version(family, exact):
+        if exact and self._has_version(family, exact, file):
             return family, exact
-        versions = self.versions(family)
+        versions = [version for version in self.versions(family) if not file or self.has(family, version, file)]
         try:
             meeting = _meeting(versions, f"=={exact}" if exact else specifier or "")
         except ValueError:
@@ -108,7 +115,9 @@ class Catalog:
             raise UnknownPartError(f"no version of {family} {wanted}; there are: {', '.join(versions)}")
         return family, meeting[-1]
 
-    def _has_version(self, family: str, version: str) -> bool:
+    def _has_version(self, family: str, version: str, file: str) -> bool:
+        if file:
+            return self.has(family, version, file)
         return any(path.startswith(f"{family}/{version}/") for path in self._paths)
 
     def table(self, family: str, version: str, name: str = PRESET) -> list[Row]:
@@ -205,7 +214,7 @@ class Catalog:
             return self._read(path)
         except (OSError, FileRefusedError) as error:
             own = "; restore it, or release a new version" if self._manifest is not None else ""
-            advice = "; is the installation complete?" if self._is_bundled else own
+            advice = "; is the installation complete?" if self.is_bundled else own
             raise AssetError(f"{self.label}: {path} cannot be read ({error}){advice}") from None
 
     def _decoded(self, path: str, data: bytes) -> str:

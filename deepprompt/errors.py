@@ -2,7 +2,8 @@
 
     DeepPromptError
     ├── AssetError            a prompt part is missing, altered, or laid out wrongly
-    │   └── UnknownPartError  no family, version or part of that name; the message lists those that exist
+    │   ├── UnknownPartError  no family, version or part of that name; the message lists those that exist
+    │   └── PresetError       a preset, or what it was given, has problems; `problems` lists every one
     ├── SourceError           a folder, file or argument cannot be used as input
     │   ├── FileRefusedError  one file may not or cannot be read; `kind` says which
     │   └── CallError         a function cannot be called, fails, or returns no prompt
@@ -30,6 +31,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from deepprompt.words import NoteKind, RefusalKind
 
 
@@ -43,6 +46,14 @@ class AssetError(DeepPromptError):
 
 class UnknownPartError(AssetError):
     """No family, version or part of that name."""
+
+
+class PresetError(AssetError):
+    """A preset, or what it was given to compose, has problems. `problems` lists every one, each with its place."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(dict.fromkeys(problems))
+        super().__init__("; ".join(self.problems))
 
 
 class SourceError(DeepPromptError):

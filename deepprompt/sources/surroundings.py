@@ -85,6 +85,11 @@ class Surroundings:
         """Whether a prompt has sections for git's status and diff: git was asked for, or you filled them in."""
         return self.git is not None or bool(self.project.git_status or self.project.git_diff)
 
+    @property
+    def searched(self) -> tuple[str, str]:
+        """The project's folder and the home folder that were searched, "" for each that is not known."""
+        return (self._asked.cwd, self._asked.home) if self._asked else ("", "")
+
     def refreshed(self) -> Surroundings:
         """Return them with what changes from turn to turn read again: date, branch, status and diff."""
         asked = self._ask("refreshed")

@@ -11,8 +11,9 @@ from deepprompt.catalog import Catalog, bundled
 from deepprompt.errors import MessageError, SkillError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Part, Prompt, notes_of
 from deepprompt.sources.skills import SkillStore
+from deepprompt.systems.budget import check_budget
 from deepprompt.systems.overrides import Overrides
-from deepprompt.systems.preset import PromptAssemblyConfig, check_budget, environment_part
+from deepprompt.systems.preset import PromptAssemblyConfig, environment_part
 from deepprompt.systems.variables import interpolate, variables_of
 from deepprompt.text.disarm import escape_roles, escape_tags
 from deepprompt.text.hygiene import scrub

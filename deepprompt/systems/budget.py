@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from deepprompt.arguments import expect
+from deepprompt.errors import BudgetError
 from deepprompt.prompt import Prompt
-from deepprompt.systems.preset import PromptAssemblyConfig, compose_system_prompt
 from deepprompt.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
+    from deepprompt.systems.preset import PromptAssemblyConfig
     from deepprompt.words import Order
 
 _LARGEST = 5
@@ -50,6 +51,8 @@ def validate_budget(
     prompt: Prompt | PromptAssemblyConfig, budget: int | None = None, *, order: Order = "algorithm"
 ) -> BudgetReport:
     """Return how a prompt compares with a budget. For a configuration, it is the prompt and the budget that it has."""
+    from deepprompt.systems.preset import PromptAssemblyConfig, compose_system_prompt
+
     takes = "a Prompt, or a PromptAssemblyConfig"
     expect(prompt, Prompt | PromptAssemblyConfig, "validate_budget: prompt", takes)
     expect(budget, int | float | None, "validate_budget: budget", "a number of tokens, or None")
@@ -58,3 +61,10 @@ def validate_budget(
         prompt = compose_system_prompt(replace(prompt, max_system_prompt_tokens=None), order)
     sizes = sorted(((estimate_tokens(part.text), part.name) for part in prompt.parts), reverse=True)
     return BudgetReport(prompt, estimate_tokens(prompt.text), budget, tuple((name, size) for size, name in sizes))
+
+
+def check_budget(prompt: Prompt, budget: int | None) -> None:
+    """Raise if a prompt has more tokens than its budget. None means no budget."""
+    if budget is None or estimate_tokens(prompt.text) <= budget:
+        return
+    raise BudgetError(str(validate_budget(prompt, budget)))

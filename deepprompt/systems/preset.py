@@ -7,7 +7,6 @@ has the facts for the conditions, the values of the variables, and the join. `cu
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -16,17 +15,18 @@ from os import PathLike, fspath
 
 from deepprompt.arguments import expect, expect_each, expect_texts
 from deepprompt.catalog import Catalog, Row, bundled
-from deepprompt.errors import AssetError, BudgetError, UnknownPartError
+from deepprompt.errors import AssetError, UnknownPartError
 from deepprompt.prompt import BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Note, Pace, Part, Prompt, notes_of
 from deepprompt.sources.files import path_text
 from deepprompt.sources.project import ProjectContext
+from deepprompt.systems.budget import check_budget
 from deepprompt.systems.builder import SystemPromptBuilder
+from deepprompt.systems.lists import command_items, commands_text, server_items, servers_text
 from deepprompt.systems.overrides import Overrides
 from deepprompt.systems.toolset import Toolset
 from deepprompt.systems.variables import interpolate, variables_of
 from deepprompt.text.disarm import escape_boundary, escape_roles
-from deepprompt.text.hygiene import neutralise, one_line, scrub
-from deepprompt.tokens import estimate_tokens
+from deepprompt.text.hygiene import scrub
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
@@ -235,8 +235,8 @@ class _Assembly:
             self.overrides.refuse_unknown(self.family, self.version)
         self.toolset = Toolset(config.enabled_tools, self.overrides)
         self.style = config.output_style or config.vars.output_style_config
-        servers = _render_servers(config.mcp_servers, self.notes)
-        commands = _render_commands(config.slash_commands, self.notes)
+        servers = servers_text(config.mcp_servers, server_items(config.mcp_servers, self.notes))
+        commands = commands_text(command_items(config.slash_commands, self.notes))
         self.facts = {
             "always": True,
             "sessions": config.sessions_enabled,
@@ -336,46 +336,3 @@ def _deepseek(config: PromptAssemblyConfig) -> Prompt:
     ask = resolve_preset(config.system_prompt.preset)
     base_parts = () if ask == PRESETS["deepseek"] else bundled().parts(ask)
     return SystemPromptBuilder(base_parts=base_parts, project=project, append=config.system_prompt.append).compose()
-
-
-def _render_servers(servers: Iterable[McpServer], notes: list[Note]) -> str:
-    """Return one block per server, sorted by name."""
-    blocks = []
-    for server in sorted(servers, key=lambda server: (server.name, server.instructions, sorted(server.tools))):
-        lines = [f"## {_one_line(server.name, 'mcp', notes)}"]
-        if server.tools:
-            lines.append(f"Tools: {', '.join(_one_line(tool, 'mcp', notes) for tool in sorted(server.tools))}")
-        if server.instructions:
-            lines.append(neutralise(server.instructions.rstrip("\n"), "mcp", notes))
-        blocks.append("\n\n".join(lines))
-    names = Counter(server.name for server in servers)
-    for name in sorted(name for name, count in names.items() if count > 1):
-        detail = f"{names[name]} servers are called {_one_line(name, 'mcp', [])!r}, and a model cannot tell them apart"
-        notes.append(Note("kept", "mcp", detail))
-    return "\n\n".join(blocks)
-
-
-def _render_commands(commands: Iterable[SlashCommand], notes: list[Note]) -> str:
-    """Return one line per command, sorted by name."""
-    lines = []
-    for command in sorted(commands, key=lambda command: (command.name.removeprefix("/"), command.description)):
-        name = _one_line(command.name.removeprefix("/"), "slash command", notes)
-        description = _one_line(command.description, "slash command", notes)
-        lines.append(f"- /{name}: {description}" if description else f"- /{name}")
-    return "\n".join(lines)
-
-
-def _one_line(text: str, source: str, notes: list[Note]) -> str:
-    """Return a third party's name on one line, neutralised."""
-    return neutralise(one_line(text, source, notes), source, notes)
-
-
-def check_budget(prompt: Prompt, budget: int | None) -> None:
-    """Raise if a prompt has more tokens than its budget. None means no budget."""
-    if budget is None:
-        return
-    tokens = estimate_tokens(prompt.text)
-    if tokens > budget:
-        sizes = sorted(((estimate_tokens(part.text), part.name) for part in prompt.parts), reverse=True)
-        largest = ", ".join(f"{name} {size}" for size, name in sizes[:5])
-        raise BudgetError(f"the system prompt has {tokens} tokens, the budget is {budget}; largest parts: {largest}")

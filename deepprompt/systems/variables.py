@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from deepprompt.errors import VariableError
 from deepprompt.prompt import Note
 from deepprompt.text.hygiene import one_line
 from deepprompt.text.suggest import did_you_mean
 
-_VARIABLE = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
+
+@cache
+def pattern() -> re.Pattern[str]:
+    """Return the pattern of a variable; its first group is the name."""
+    return re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
 
 
 def variables_of(text: str) -> list[str]:
     """Return the names of the variables in a text, each once, in order."""
-    return list(dict.fromkeys(_VARIABLE.findall(text))) if "${" in text else []
+    return list(dict.fromkeys(pattern().findall(text))) if "${" in text else []
 
 
 def interpolate(
@@ -31,7 +36,7 @@ def interpolate(
     """
     if "${" not in text:
         return text
-    empty_ok = {match[1] for match in _VARIABLE.finditer(text) if allow_empty and _is_block(text, match)}
+    empty_ok = {match[1] for match in pattern().finditer(text) if allow_empty and is_block(text, match)}
     missing = [name for name in variables_of(text) if not (values.get(name) or (name in values and name in empty_ok))]
     if missing:
         known = sorted(name for name in values if values[name])
@@ -41,12 +46,12 @@ def interpolate(
 
     def replace(match: re.Match[str]) -> str:
         value = values[match[1]]
-        return value if _is_block(text, match) else one_line(value, f"{part} {match[1]}", notes)
+        return value if is_block(text, match) else one_line(value, f"{part} {match[1]}", notes)
 
-    return _VARIABLE.sub(replace, text)
+    return pattern().sub(replace, text)
 
 
-def _is_block(text: str, match: re.Match[str]) -> bool:
+def is_block(text: str, match: re.Match[str]) -> bool:
     """Whether a variable stands alone on its line."""
     before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
     return before in ("", "\n") and after in ("", "\n")

@@ -77,7 +77,7 @@ def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Promp
     if not preset and options.parts and not options.base:
         options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
     if options.custom_file:
-        from deepprompt.systems.preset import check_budget
+        from deepprompt.systems.budget import check_budget
 
         prompt = Prompt(own_part("custom", options.custom_file))
         check_budget(prompt, options.max_tokens)

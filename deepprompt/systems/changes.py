@@ -1,0 +1,170 @@
+"""Changes of an extension to the rows of the preset that it extends: add, replace, remove, move, set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from deepprompt.prompt import BOUNDARY_PART, Note, sha256_hex
+from deepprompt.systems.preset_file import ROW, Reader
+from deepprompt.systems.rows import File, Row
+from deepprompt.text.suggest import did_you_mean
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from typing import Any
+
+    from deepprompt.systems.presets import Preset
+
+OVERRIDES = "overrides.table"
+VERBS = ("add", "replace", "remove", "move", "set")
+_ADD = tuple(key for key in ROW if key not in ("part", "text", "slot", "each", "boundary", "before"))
+
+
+class Changes:
+    """Applies the changes of one file, in order. A target that is not there is a problem; the others still apply."""
+
+    def __init__(self, reader: Reader, parent: Preset, rows: list[Row]) -> None:
+        self.reader = reader
+        self.parent = parent
+        self.rows = rows
+        self.swaps: dict[str, File] = {}
+        """The files that replace files of the parent that no row is named after, by their path without suffix."""
+
+    def apply(self, changes: list[Any]) -> None:
+        """Apply all changes."""
+        for number, change in enumerate(changes, 1):
+            verbs = [verb for verb in VERBS if isinstance(change, dict) and verb in change]
+            if len(verbs) != 1:
+                self.reader.problem(f"change {number}", f"a change has one of {', '.join(VERBS)}")
+                continue
+            getattr(self, f"_{verbs[0]}")(change, f"change {number}")
+
+    def _place(self, change: dict[str, Any], where: str, *, needed: bool = True) -> int:
+        """Return the index that `before` or `after` names, the end of the prefix if neither is given."""
+        sides = [side for side in ("before", "after") if side in change]
+        if len(sides) != 1:
+            if needed or sides:
+                self.reader.problem(where, "give one of before and after, the name of a row")
+            ends = (index for index, row in enumerate(self.rows) if row.name in ("append", BOUNDARY_PART))
+            return next(ends, len(self.rows))
+        index = self._index(change[sides[0]], where)
+        return len(self.rows) if index is None else index + (sides[0] == "after")
+
+    def _index(self, name: object, where: str) -> int | None:
+        names = [row.name for row in self.rows]
+        if name in names:
+            return names.index(str(name))
+        self.reader.problem(where, f"no row {name!r:.60}; {did_you_mean(str(name), names)}")
+        return None
+
+    def _add(self, change: dict[str, Any], where: str) -> None:
+        added = change["add"]
+        if isinstance(added, str):
+            table = {key: value for key, value in change.items() if key not in ("add", "before", "after")}
+            self.reader.refuse_others(table, _ADD, where)
+            row = self.reader.row({"part": added, **{key: table[key] for key in table if key in _ADD}})
+        else:
+            self.reader.refuse_others(change, ("add", "before", "after"), where)
+            row = self.reader.row(added)
+        place = self._place(change, where, needed=False)
+        if row is not None:
+            self.rows.insert(place, row)
+
+    def _remove(self, change: dict[str, Any], where: str) -> None:
+        self.reader.refuse_others(change, ("remove",), where)
+        if (index := self._index(change["remove"], where)) is not None:
+            del self.rows[index]
+
+    def _move(self, change: dict[str, Any], where: str) -> None:
+        self.reader.refuse_others(change, ("move", "before", "after"), where)
+        if (index := self._index(change["move"], where)) is not None:
+            row = self.rows.pop(index)
+            self.rows.insert(self._place(change, where), row)
+
+    def _set(self, change: dict[str, Any], where: str) -> None:
+        self.reader.refuse_others(change, ("set", "when", "pace", "before"), where)
+        if (index := self._index(change["set"], where)) is not None:
+            row = self.rows[index]
+            self.rows[index] = replace(
+                row,
+                when=self.reader.take(change, where, "when", str, row.when),
+                pace=self.reader.pace(change, where, row.pace),
+                before=self.reader.take(change, where, "before", str, row.before),
+            )
+
+    def _replace(self, change: dict[str, Any], where: str) -> None:
+        self.reader.refuse_others(change, ("replace",), where)
+        name = str(change["replace"])
+        found = next((index for index, row in enumerate(self.rows) if row.name == name), None)
+        if found is not None and self.rows[found].kind in ("part", "text"):
+            row = self.rows[found]
+            file = with_note(self.reader.file(name, "", where), row.file("part"))
+            self.rows[found] = replace(row, kind="part", what=name, files=(("part", file),))
+            return
+        files = files_of(self.parent)
+        if name in files:
+            self.swaps[name] = with_note(self.reader.file(name, "", where), files[name])
+            self.rows[:] = [row.with_files(self.swap) for row in self.rows]
+        else:
+            known = [*(row.name for row in self.rows if row.kind in ("part", "text")), *files]
+            self.reader.problem(where, f"nothing to replace is called {name!r:.60}; {did_you_mean(name, known)}")
+
+    def swap(self, file: File) -> File:
+        """Return the file that replaces a file of the parent, or else the file itself."""
+        return self.swaps.get(file.name, file)
+
+
+def files_of(preset: Preset) -> dict[str, File]:
+    """Return every file that a preset refers to, by its path; a part's without the suffix."""
+    files = [file for row in preset.rows for _, file in row.files]
+    files += [case.part for variable in preset.variables.values() for case in variable.cases if case.part]
+    files += [file for tool in preset.own_tools.values() for file in (tool.description, tool.schema)]
+    files += [agent.part for agent in preset.own_agents.values()]
+    files += [reminder.part for reminder in preset.own_reminders.values()]
+    return {file.name: file for file in files}
+
+
+def with_files(preset: Preset, swap: Callable[[File], File]) -> Preset:
+    """Return a preset with each of its files replaced."""
+    return replace(
+        preset,
+        rows=tuple(row.with_files(swap) for row in preset.rows),
+        variables={
+            name: replace(
+                variable,
+                cases=tuple(replace(case, part=swap(case.part)) if case.part else case for case in variable.cases),
+            )
+            for name, variable in preset.variables.items()
+        },
+        own_tools={
+            name: replace(tool, description=swap(tool.description), schema=swap(tool.schema))
+            for name, tool in preset.own_tools.items()
+        },
+        own_agents={name: replace(agent, part=swap(agent.part)) for name, agent in preset.own_agents.items()},
+        own_reminders={name: replace(each, part=swap(each.part)) for name, each in preset.own_reminders.items()},
+    )
+
+
+def with_note(file: File, replaced: File | None, unrecorded: str = "") -> File:
+    """Return a file that replaces another, with a note if that one is not the text that it was written against."""
+    written_against = recorded(file)
+    if written_against is None:
+        return replace(file, note=Note("kept", file.origin, unrecorded)) if unrecorded else file
+    if replaced is None or written_against == sha256_hex(_exact(replaced)):
+        return file
+    see = f"deepprompt diff {replaced.family}/{replaced.name} --parts {file.catalog.label}"
+    detail = f"an override of a text that has changed since; see '{see}'"
+    return replace(file, note=Note("kept", file.origin, detail))
+
+
+def recorded(file: File) -> str | None:
+    """Return the SHA-256 of the text that a file was written against, None if it is not recorded."""
+    if not file.catalog.has(file.family, file.version, OVERRIDES):
+        return None
+    lines = file.catalog.lines(file.family, file.version, OVERRIDES)
+    return next((columns[1] for _, columns in reversed(lines) if columns[0] == file.name and len(columns) == 2), None)
+
+
+def _exact(file: File) -> str:
+    return file.catalog.file(file.family, file.version, file.path)

@@ -1,0 +1,318 @@
+"""Composes a preset: from its rows and what the caller gave to the parts of a prompt. Nothing is read from outside.
+
+What stands before the boundary is kept for the last few inputs, so that a turn costs only the rows behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from deepprompt.prompt import (
+    BOUNDARY_PART,
+    CONTEXT_HEADINGS,
+    DYNAMIC_CONTEXT_BOUNDARY,
+    Note,
+    Pace,
+    Part,
+    Prompt,
+    expect_parts,
+    notes_of,
+)
+from deepprompt.systems.conditions import parse_condition
+from deepprompt.systems.context import render_sections
+from deepprompt.systems.rows import SLOTS, Row
+from deepprompt.systems.values import Values
+from deepprompt.text.disarm import escape_boundary
+from deepprompt.text.hygiene import is_blank, scrub
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from typing import Any
+
+    from deepprompt.sources.surroundings import Surroundings
+    from deepprompt.systems.preset import McpServer, SlashCommand
+    from deepprompt.systems.presets import Preset
+
+_MOST_KEPT = 8
+
+
+class Inputs:
+    """What a caller gives to compose a preset."""
+
+    __slots__ = (
+        "append", "base", "budget", "commands", "custom", "flags", "lists", "mcp", "model", "output_style", "tools",
+        "variables",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        tools: Iterable[str | Mapping[str, object]] = (),
+        flags: Iterable[str] = (),
+        variables: Mapping[str, str] | None = None,
+        lists: Mapping[str, Iterable[Mapping[str, object]]] | None = None,
+        mcp: Iterable[McpServer] = (),
+        commands: Iterable[SlashCommand] = (),
+        output_style: str = "",
+        base: str | Iterable[Part] = "",
+        append: str | Iterable[Part] = "",
+        custom: str | Iterable[Part] = "",
+        model: str = "",
+        budget: int | None = None,
+    ) -> None:
+        self.tools = (tools,) if isinstance(tools, str) else tuple(tools)
+        self.flags = (flags,) if isinstance(flags, str) else tuple(flags)
+        self.variables = variables or {}
+        self.lists = {name: tuple(items) for name, items in lists.items()} if lists else {}
+        self.mcp = tuple(mcp)
+        self.commands = tuple(commands)
+        self.output_style = output_style
+        self.base = base if isinstance(base, str) else tuple(base)
+        self.append = append if isinstance(append, str) else tuple(append)
+        self.custom = custom if isinstance(custom, str) else tuple(custom)
+        self.model = model
+        self.budget = budget
+
+    def key(self) -> tuple[object, ...]:
+        """Return everything that a prefix depends on, apart from definitions of tools."""
+        lists = tuple((name, tuple(tuple(item.items()) for item in items)) for name, items in self.lists.items())
+        tools = tuple([tool if isinstance(tool, str) else id(tool) for tool in self.tools])
+        return (
+            tools, self.flags, tuple(self.variables.items()), lists, self.mcp, self.commands, self.output_style,
+            self.base, self.append, self.model,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """A row, whether it is in the prompt, and why."""
+
+    row: Row
+    chosen: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Kept:
+    """The parts before the boundary for some inputs, and the values of the project that they depend on."""
+
+    parts: tuple[Part, ...]
+    tools: tuple[Mapping[str, object], ...]
+    notes: tuple[Note, ...]
+    facts: tuple[tuple[str, str], ...]
+    held: object
+    """What the key refers to by identity, so that nothing else can get the same one."""
+
+
+def compose(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prompt:
+    """Return the prompt of a preset."""
+    prompt = (_custom if inputs.custom else _composed)(preset, around, inputs)
+    if inputs.budget is not None:
+        from deepprompt.systems.budget import check_budget
+
+        check_budget(prompt, inputs.budget)
+    return prompt
+
+
+def choices(preset: Preset, around: Surroundings | None, inputs: Inputs) -> list[Choice]:
+    """Return every row of a preset, whether its condition holds, and why."""
+    values = Values(preset, around, inputs)
+    conditions = [(row, parse_condition(row.when)) for row in preset.rows]
+    return [Choice(row, condition.holds(values.fact), condition.why(values.fact)) for row, condition in conditions]
+
+
+def _custom(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prompt:
+    """Return the caller's own text, verbatim, with the tools."""
+    values = Values(preset, around, inputs)
+    notes: list[Note] = [*notes_of(inputs.custom)]
+    parts = own_parts(inputs.custom, "custom", Pace.PROJECT)
+    kept = [Part(part.name, scrub(part.text, part.name, notes), part.pace, part.origin) for part in parts]
+    definitions = tuple(values.toolset.definitions()) if inputs.tools else ()
+    return Prompt(tuple(kept), definitions, (*notes, *values.toolset.notes()))
+
+
+def _composed(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prompt:
+    key: Any = None
+    try:
+        # By identity: what is not read again stays the same object, and comparing texts would take longer.
+        files = tuple(around.instructions) if around is not None else ()
+        claude_md = around.claude_md if around is not None else ""
+        skills = around.skills if around is not None else None
+        key = (tuple(map(id, files)), id(skills), claude_md, around is None, inputs.key())
+        kept = preset.kept.get(key)
+    except TypeError:  # an item of a list is not hashable
+        key, kept = None, None
+    rows = preset.rows
+    cut = next((index for index, row in enumerate(rows) if row.kind == "boundary"), len(rows))
+    values = Values(preset, around, inputs)
+    if kept is None or any(values.project(name) != value for name, value in kept.facts):
+        values.check()
+        writer = _Writer(preset, values)
+        parts = writer.parts(rows[:cut], before_boundary=True)
+        facts = tuple(values.read.items())
+        after = _Writer(preset, values)
+        after.parts(rows[cut:], before_boundary=False)
+        values.refuse_problems()
+        tools = tuple(values.toolset.definitions()) if inputs.tools else ()
+        notes = (*values.input_notes, *writer.notes, *values.toolset.notes(), *values.unused())
+        kept = _Kept(tuple(parts), tools, notes, facts, (files, skills, inputs.tools))
+        if key is not None:
+            if len(preset.kept) >= _MOST_KEPT:
+                preset.kept.clear()
+            preset.kept[key] = kept
+        values = Values(preset, around, inputs)
+    dynamic = _Writer(preset, values)
+    behind = dynamic.parts(rows[cut:], before_boundary=False) if cut < len(rows) else []
+    around_notes = around.notes if around is not None else ()
+    return Prompt(
+        (*kept.parts, *behind), kept.tools, (*around_notes, *kept.notes, *dynamic.notes), fixed_order=preset.fixed_order
+    )
+
+
+class _Writer:
+    """Writes the parts of some rows in order, each with the separator to the one before it."""
+
+    def __init__(self, preset: Preset, values: Values) -> None:
+        self.preset = preset
+        self.values = values
+        self.notes: list[Note] = []
+        values.notes = self.notes
+        self.bounded = preset.has_boundary
+
+    def parts(self, rows: tuple[Row, ...], *, before_boundary: bool) -> list[Part]:
+        """Return the parts of the rows that are chosen."""
+        parts: list[Part] = []
+        base, append = self.values.inputs.base, self.values.inputs.append
+        if before_boundary and append and not any(row.what == "append" for row in rows if row.kind == "slot"):
+            rows = (*rows, Row("slot", "append", "append", pace=Pace.PROJECT))
+        if before_boundary and base and not any(row.kind in ("part", "text") for row in rows):
+            rows = (Row("part", "base"), *rows)
+        for row in rows:
+            if self.values.inputs.base and before_boundary and row.kind in ("part", "text"):
+                found, base = self.given(base, "base", Pace.RELEASE, self.preset.join), ""
+            elif row.when == "always" or parse_condition(row.when).holds(self.values.fact):
+                found = self.row(row)
+            else:
+                continue
+            if found and parts and parts[-1].name != BOUNDARY_PART and row.kind != "boundary":
+                separator = self.preset.join if row.before is None else row.before
+                if row.kind == "slot" and row.what == "append":
+                    found = [_after(separator, part) for part in found]
+                else:
+                    found[0] = _after(separator, found[0])
+            parts += found
+        return self.slowed(parts)
+
+    def slowed(self, parts: list[Part]) -> list[Part]:
+        """Return the parts with the boundary as slow as the slowest part behind it."""
+        if len(parts) > 1 and parts[0].name == BOUNDARY_PART:
+            pace = min(part.pace for part in parts[1:])
+            if pace is not parts[0].pace:
+                parts[0] = Part(BOUNDARY_PART, parts[0].text, pace, parts[0].origin)
+        return parts
+
+    def row(self, row: Row) -> list[Part]:
+        """Return the parts of one row, none if it says nothing."""
+        if row.kind == "boundary":
+            return [Part(BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Pace.TURN, "deepprompt")]
+        if row.kind == "slot":
+            return self.slot(row)
+        if row.kind == "each":
+            return self.each(row)
+        file = row.file("part")
+        if file is not None and file.note:
+            self.notes.append(file.note)
+        text = file.text if file is not None else row.what
+        origin = file.origin if file is not None else f"{self.preset.label}:{self.preset.family}/{self.preset.version}"
+        self.values.pace = row.pace
+        rendered = text if row.raw else self.values.expand(text, row.name)
+        if is_blank(rendered):
+            return []
+        return [Part(row.name, self.tidy(rendered, row.name), self.values.pace, origin)]
+
+    def each(self, row: Row) -> list[Part]:
+        """Return the frame of a list, a part for each item, and its end; nothing at all for an empty list."""
+        items = self.values.items(row.what)
+        if not items:
+            return []
+        texts = dict(row.files)
+        self.notes += [file.note for file in texts.values() if file.note]
+        parts = []
+        if "frame" in texts:
+            parts.append(self.framed(row, row.name, texts["frame"].text))
+        room, shown = row.limit, 0
+        item_text = texts["item"].text
+        for item in items:
+            self.values.pace = row.pace
+            key = self.values.key_of(row.what, item)
+            text = self.tidy(self.values.expand(item_text, row.name, item, key), key)
+            if row.limit and (room := room - len(text.encode())) < 0:
+                break
+            origin = f"file:{key}" if row.what in ("instructions", "claude_md") else row.what
+            parts.append(Part(f"{row.name} {key}", text, self.values.pace, origin))
+            shown += 1
+        if left := len(items) - shown:
+            self.notes.append(Note("cut", row.name, f"{left} of {len(items)} are not shown: the limit is {row.limit}"))
+            if "more" in texts:
+                self.values.count = left
+                parts.append(self.framed(row, f"{row.name} more", texts["more"].text))
+        if "end" in texts:
+            parts.append(self.framed(row, f"{row.name} end", texts["end"].text))
+        return [_after(row.between, part) if index else part for index, part in enumerate(parts)]
+
+    def framed(self, row: Row, name: str, text: str) -> Part:
+        self.values.pace = row.pace
+        text = self.tidy(text if row.raw else self.values.expand(text, name), name)
+        return Part(name, text, self.values.pace, self.preset.label)
+
+    def slot(self, row: Row) -> list[Part]:
+        """Return the parts of a slot that code fills in."""
+        values = self.values
+        if row.what == "append":
+            return self.given(values.inputs.append, "append", Pace.PROJECT, "")
+        if row.what == "skills":
+            return self.skills(row)
+        if values.around is None:
+            return []
+        texts = render_sections(values.around.project, self.notes)
+        named = list(zip(CONTEXT_HEADINGS, texts, strict=True))
+        if row.what == "environment" or not values.around.shows_git:
+            named = named[:1]
+        pace = max(row.pace, SLOTS[row.what])
+        return [Part(name, text, pace, "project") for name, text in named]
+
+    def skills(self, row: Row) -> list[Part]:
+        """Return the index of the skills, as the specification has it."""
+        from deepprompt.catalog import bundled
+
+        directory = self.values.skill_directory()
+        if is_blank(directory):
+            return []
+        help_line = bundled().text("base", "1.0.0", "skills_help")
+        lines = self.kept(directory, "skills").rstrip("\n")
+        return [Part(row.name, f"## Skills\n{help_line}{lines}\n", row.pace, "skills")]
+
+    def given(self, own: str | tuple[Part, ...], name: str, pace: Pace, separator: str) -> list[Part]:
+        """Return a caller's own text or parts, unchanged except for lone surrogates and look-alikes of the boundary."""
+        return [
+            Part(part.name, (separator if index else "") + self.kept(part.text, part.name), part.pace, part.origin)
+            for index, part in enumerate(own_parts(own, name, pace))
+        ]
+
+    def kept(self, text: str, source: str) -> str:
+        return self.tidy(scrub(text, source, self.notes), source)
+
+    def tidy(self, text: str, source: str) -> str:
+        """Return a text in which nothing looks like the boundary, if the prompt has one."""
+        return escape_boundary(text, source, self.notes) if self.bounded else text
+
+
+def own_parts(own: str | Iterable[Part], name: str, pace: Pace) -> tuple[Part, ...]:
+    """Return a caller's own text, or parts, as parts."""
+    if isinstance(own, str):
+        return (Part(name, own, pace, f"argument:{name}"),) if own else ()
+    return expect_parts(own, f"Preset.compose: {name}", "text, or parts")
+
+
+def _after(separator: str, part: Part) -> Part:
+    return Part(part.name, separator + part.text, part.pace, part.origin) if separator else part

@@ -1,0 +1,354 @@
+"""Presets: the prompt of a kind of agent as data. `load_preset` finds one, resolves what it extends, and checks it.
+
+A preset is one version of a family in a catalogue: `FAMILY/VERSION/preset.toml` beside its parts. The bundled ones are
+compiled into `bundled_presets`, so that a first prompt neither parses TOML nor checks what a test has checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from os import PathLike
+
+from deepprompt.catalog import Catalog, bundled, from_folder
+from deepprompt.errors import DeepPromptError, PresetError, UnknownPartError
+from deepprompt.prompt import Prompt
+from deepprompt.systems.preset_file import FILE, Reader
+from deepprompt.systems.rows import SLOTS, Agent, File, OwnList, PresetReminder, Row, Tool, Variable
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from typing import Any
+
+    from deepprompt.prompt import Part
+    from deepprompt.sources.surroundings import Surroundings
+    from deepprompt.systems.compose import Choice
+    from deepprompt.systems.preset import McpServer, SlashCommand
+
+SLOTS_PRESET = "slots@1.0.0"
+_UNRECORDED = "an override; overrides.table does not say what it was written against"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Preset:
+    """A preset: ordered rows, and the variables, flags, lists, tools, agents and reminders that go with them."""
+
+    family: str
+    version: str
+    about: str = ""
+    written_for: tuple[str, ...] = ()
+    """Patterns for the models whose name the wording speaks, none for any."""
+    rows: tuple[Row, ...] = ()
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+    flags: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    """What each flag means; for an axis, its values."""
+    lists: Mapping[str, OwnList] = field(default_factory=dict)
+    own_tools: Mapping[str, Tool] = field(default_factory=dict)
+    own_agents: Mapping[str, Agent] = field(default_factory=dict)
+    own_reminders: Mapping[str, PresetReminder] = field(default_factory=dict)
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Other orders of the rows, by name."""
+    join: str = "\n\n"
+    fixed_order: bool = False
+    extends: str = ""
+    """The preset that this one extends, as NAME@VERSION."""
+    label: str = "deepprompt"
+    """The catalogue that it comes from."""
+    kept: dict[object, Any] = field(default_factory=dict)
+    """What was composed for the last inputs. It can be cleared."""
+
+    def __repr__(self) -> str:
+        return f"<Preset {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """NAME@VERSION."""
+        return f"{self.family}@{self.version}"
+
+    @property
+    def has_boundary(self) -> bool:
+        """Whether the prompt has a boundary."""
+        return any(row.kind == "boundary" for row in self.rows)
+
+    def ordered(self, order: str) -> Preset:
+        """Return the preset with its rows in one of its other orders."""
+        if order not in self.orders:
+            raise UnknownPartError(f"no order named {order!r}; there are: {', '.join(self.orders) or 'none'}")
+        rows = {row.name: row for row in self.rows}
+        return replace(self, rows=tuple(rows[name] for name in self.orders[order]), kept={})
+
+    def compose(
+        self,
+        around: Surroundings | None = None,
+        *,
+        tools: Iterable[str | Mapping[str, object]] = (),
+        flags: Iterable[str] = (),
+        variables: Mapping[str, str] | None = None,
+        lists: Mapping[str, Iterable[Mapping[str, object]]] | None = None,
+        mcp: Iterable[McpServer] = (),
+        commands: Iterable[SlashCommand] = (),
+        output_style: str = "",
+        base: str | Iterable[Part] = "",
+        append: str | Iterable[Part] = "",
+        custom: str | Iterable[Part] = "",
+        model: str = "",
+        budget: int | None = None,
+    ) -> Prompt:
+        """Return the prompt: static prefix, boundary, per-turn context, with the definitions of the tools.
+
+        `tools` are names, or definitions of your own. `custom` replaces the whole text, `base` only the wording before
+        the boundary, `append` adds to the end of the prefix. Everything wrong with the arguments is one `PresetError`.
+        """
+        from deepprompt.systems.compose import Inputs, compose
+
+        inputs = Inputs(
+            tools, flags, variables, lists, mcp, commands, output_style, base, append, custom, model, budget
+        )
+        return compose(self, around, inputs)
+
+    def choices(self, around: Surroundings | None = None, **inputs: Any) -> list[Choice]:
+        """Return every row in order, whether it is in the prompt, and why. It takes the arguments of `compose`."""
+        from deepprompt.systems.compose import Inputs, choices
+
+        return choices(self, around, Inputs(**inputs))
+
+    def tools(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """Return the definitions of those tools that the preset has, sorted by name."""
+        from deepprompt.systems.tools import Toolset
+
+        return Toolset(self, names).definitions()
+
+    def agents(self) -> dict[str, Agent]:
+        """Return the agents by name."""
+        return dict(self.own_agents)
+
+
+def load_preset(ask: str = "deepseek", *catalogs: Catalog | str | PathLike[str]) -> Preset:
+    """Return a preset by `NAME`, `NAME@VERSION` or a specifier such as `NAME~=1.0`, from your catalogues or bundled.
+
+    A catalogue is a folder of presets, or what `from_folder` or `from_package` returns. Your folder can also hold parts
+    of a bundled preset, in a folder of its name without `preset.toml`: they replace its parts one by one. Everything
+    wrong with a preset is one `PresetError`.
+    """
+    if not catalogs:
+        return _load_bundled(ask, bundled())
+    own = [catalog if isinstance(catalog, Catalog) else from_folder(catalog) for catalog in catalogs]
+    return _load(ask, (*own, bundled()), ())
+
+
+@lru_cache(maxsize=32)
+def _load_bundled(ask: str, catalog: Catalog) -> Preset:
+    return _load(ask, (catalog,), ())
+
+
+def preset_names(*catalogs: Catalog) -> list[str]:
+    """Return the families of some catalogues, and of the bundled one, that have a preset."""
+    return sorted({family for catalog in (*catalogs, bundled()) for family in catalog.families_with(FILE)})
+
+
+def family_of(ask: str) -> str:
+    """Return the family in `NAME`, `NAME@VERSION` or `NAME~=VERSION`."""
+    for place, sign in enumerate(ask):
+        if sign in "@~=!<> ":
+            return ask[:place]
+    return ask
+
+
+def _find(ask: str, catalogs: tuple[Catalog, ...]) -> tuple[Catalog, str, str]:
+    """Return the first catalogue with the preset, its family and its version."""
+    if not isinstance(ask, str):
+        from deepprompt.arguments import wrong
+
+        raise wrong("load_preset: ask", "NAME, NAME@VERSION or NAME~=VERSION", ask, error=UnknownPartError)
+    family = family_of(ask.strip())
+    for catalog in catalogs:
+        if family in catalog.families_with(FILE):
+            return (catalog, *catalog.resolve(ask, FILE))
+    raise UnknownPartError(f"no preset named {ask!r}; there are: {', '.join(preset_names(*catalogs))}")
+
+
+def _load(ask: str, catalogs: tuple[Catalog, ...], below: tuple[str, ...]) -> Preset:
+    """Return a preset and, if any of it comes from a user, raise every problem in one error."""
+    catalog, family, version = _find(ask, catalogs)
+    if catalog.is_bundled:
+        preset = _read(_compiled(family, version), (catalog, family, version), catalogs, below, [])
+        for own in catalogs[:-1]:
+            preset = _overridden(preset, own)
+        return preset
+    from deepprompt.systems.preset_check import check
+    from deepprompt.text.parse import parse_toml
+
+    problems: list[str] = []
+    if family in bundled().families():
+        problems.append(f"{catalog.label}:{family}/{version}/{FILE}: {family} is bundled; extend it under another name")
+    place = f"{catalog.label}:{family}/{version}/{FILE}"
+    try:
+        data = parse_toml(catalog.file(family, version, FILE).encode(), place)
+    except DeepPromptError as error:
+        raise PresetError([*problems, str(error)]) from None
+    preset = _read(data, (catalog, family, version), catalogs, below, problems)
+    problems += check(preset, catalog, data)
+    if problems:
+        raise PresetError(problems)
+    return preset
+
+
+def _compiled(family: str, version: str) -> dict[str, Any]:
+    from deepprompt.systems.bundled_presets import PRESETS
+
+    return PRESETS[f"{family}/{version}"]
+
+
+def _read(
+    data: Mapping[str, Any],
+    home: tuple[Catalog, str, str],
+    catalogs: tuple[Catalog, ...],
+    below: tuple[str, ...],
+    problems: list[str],
+) -> Preset:
+    def find(ask: str) -> tuple[Catalog, str, str]:
+        """Return where the parts of a family are. It need not be a preset."""
+        for catalog in catalogs:
+            if family_of(ask) in catalog.families():
+                return (catalog, *catalog.resolve(ask))
+        raise UnknownPartError(f"no family {family_of(ask)!r}")
+
+    reader = Reader(data, home, find, problems)
+    reader.top()
+    parent = _parent(reader, catalogs, (*below, f"{home[1]}@{home[2]}"))
+    preset = replace(
+        parent,
+        family=home[1],
+        version=home[2],
+        label=home[0].label,
+        about=reader.take(data, "", "about", str, ""),
+        written_for=reader.texts(data, "", "written_for") if "written_for" in data else parent.written_for,
+        variables={**parent.variables, **reader.variables()},
+        flags={**parent.flags, **reader.flags()},
+        lists={**parent.lists, **reader.lists()},
+        own_tools={**parent.own_tools, **reader.tools()},
+        own_agents={**parent.own_agents, **reader.agents()},
+        own_reminders={**parent.own_reminders, **reader.reminders()},
+        orders={name: reader.texts(reader.tables("orders"), "orders", name) for name in reader.tables("orders")},
+        join=reader.take(data, "", "join", str, parent.join),
+        fixed_order=reader.take(data, "", "fixed_order", bool, parent.fixed_order),
+        extends=parent.name if "extends" in data else "",
+        kept={},
+    )
+    rows = list(parent.rows)
+    if "rows" in data:
+        rows = []
+        for number, table in enumerate(reader.take(data, "", "rows", list, []), 1):
+            rows += _inherited(reader, table, number, parent, catalogs)
+    preset = replace(preset, rows=tuple(rows))
+    if changes := reader.take(data, "", "changes", list, []):
+        from deepprompt.systems.changes import Changes, with_files
+
+        applied = Changes(reader, preset, rows)
+        applied.apply(changes)
+        preset = with_files(replace(preset, rows=tuple(rows)), applied.swap)
+    if not preset.rows:
+        reader.problem("", "no rows: give some, or extend a preset that has them")
+    return preset
+
+
+def _parent(reader: Reader, catalogs: tuple[Catalog, ...], below: tuple[str, ...]) -> Preset:
+    ask = reader.take(reader.data, "", "extends", str, "")
+    if not ask:
+        if "changes" in reader.data:
+            reader.problem("changes", "there is nothing to change: name a preset in extends, or give rows")
+        return Preset("", "")
+    if reader.home[0].is_released and "@" not in ask:
+        reader.problem("extends", f"a released preset extends one version: write NAME@VERSION, not {ask!r:.60}")
+    try:
+        _, family, version = _find(ask, catalogs)
+        if f"{family}@{version}" in below:
+            reader.problem("extends", f"{' extends '.join([*below, f'{family}@{version}'])}: a circle")
+            return Preset("", "")
+        return _load(f"{family}@{version}", catalogs, below)
+    except PresetError as error:
+        for problem in error.problems:
+            reader.problem("extends", problem)
+    except DeepPromptError as error:
+        reader.problem("extends", str(error))
+    return Preset("", "")
+
+
+def _inherited(reader: Reader, table: Any, number: int, parent: Preset, catalogs: tuple[Catalog, ...]) -> Iterable[Row]:
+    """Return a row of the file, or the rows of the parent that `inherit` names: one, or FIRST..LAST."""
+    if not isinstance(table, dict) or "inherit" not in table:
+        row = reader.row(table, number)
+        if row is None:
+            return ()
+        if row.kind == "slot" and row.what not in SLOTS:
+            return _slot(reader, row, catalogs)
+        return (row,)
+    where = f"row {number}"
+    reader.refuse_others(table, ("inherit",), where)
+    names = [row.name for row in parent.rows]
+    first, dots, last = str(table["inherit"]).partition("..")
+    ends = [name for name in (first, last) if name]
+    missing = [name for name in ends if name not in names]
+    if missing or not ends:
+        from deepprompt.text.suggest import did_you_mean
+
+        said = f"no row {missing[0]!r:.60} to inherit; {did_you_mean(missing[0], names)}" if missing else "no row named"
+        reader.problem(where, said)
+        return ()
+    start = names.index(first) if first else 0
+    stop = (names.index(last) if last else len(names) - 1) if dots else start
+    return parent.rows[start : stop + 1]
+
+
+def _slot(reader: Reader, row: Row, catalogs: tuple[Catalog, ...]) -> Iterable[Row]:
+    """Return the row of the bundled preset of slots that a slot stands for, with this row's own settings."""
+    from deepprompt.text.suggest import did_you_mean
+
+    try:
+        known = {each.name: each for each in _load(SLOTS_PRESET, catalogs[-1:], ()).rows}
+    except DeepPromptError:
+        known = {}
+    if row.what not in known:
+        reader.problem(f"row {row.name}", f"no slot {row.what!r:.60}; {did_you_mean(row.what, [*SLOTS, *known])}")
+        return ()
+    found = known[row.what]
+    when = found.when if row.when == "always" else row.when
+    return (replace(found, name=row.name, when=when, before=row.before),)
+
+
+def _overridden(preset: Preset, own: Catalog) -> Preset:
+    """Return a bundled preset with the files of a folder in place of its own, one by one.
+
+    Each file is that of the newest version in the folder up to the preset's.
+    """
+    if preset.family not in own.families() or preset.family in own.families_with(FILE):
+        return preset
+    from packaging.version import Version
+
+    from deepprompt.systems.changes import OVERRIDES, files_of, with_files, with_note
+    from deepprompt.text.suggest import did_you_mean
+
+    known = files_of(preset)
+    chosen: dict[str, File] = {}
+    problems = []
+    for version in own.versions(preset.family):
+        if Version(version) > Version(preset.version):
+            continue
+        for path in own.files(preset.family, version):
+            file = File(own, preset.family, version, path)
+            if path == OVERRIDES:
+                continue
+            if file.name not in known:
+                said = f"{preset.family}/{preset.version} has no {_kind(path)} {file.name!r}"
+                problems.append(f"{file.origin} overrides nothing: {said}; {did_you_mean(file.name, list(known))}")
+            else:
+                old = known[file.name]
+                chosen[file.name] = with_note(replace(file, keeps_newline=old.keeps_newline), old, _UNRECORDED)
+    if problems:
+        raise PresetError(problems)
+    return with_files(preset, lambda file: chosen.get(file.name, file)) if chosen else preset
+
+
+def _kind(path: str) -> str:
+    return "part" if path.endswith(".md") else "file"
