@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "deepprompt"
 ASSETS = PACKAGE / "assets"
 INSPECTOR = PACKAGE / "inspector"
 PRESETS = PACKAGE / "systems" / "bundled_presets.py"
-_HEAD = '''"""The bundled presets as their files have them, so that a first prompt parses no TOML. A script writes this."""
+_HEAD = '''"""The bundled presets as their files have them, compiled so that a first prompt parses no TOML."""
 
 from __future__ import annotations
 

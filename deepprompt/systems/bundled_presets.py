@@ -1,4 +1,4 @@
-"""The bundled presets as their files have them, so that a first prompt parses no TOML. A script writes this."""
+"""The bundled presets as their files have them, compiled so that a first prompt parses no TOML."""
 
 from __future__ import annotations
 

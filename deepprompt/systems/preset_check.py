@@ -202,7 +202,16 @@ class _Checker:
         try:
             check_order(parts)
         except PaceError as error:
-            self.problem("rows", f"{error}; or say fixed_order = true")
+            fast = [name for row in self.preset.rows for name in self.fast(row)]
+            named = f" ({', '.join(dict.fromkeys(fast))} can have a pace of its own)" if fast else ""
+            self.problem("rows", f"{error}; or say fixed_order = true{named}")
+
+    def fast(self, row: Row) -> list[str]:
+        """Return the declared variables that make a row faster than it says."""
+        texts = [row.what] if row.kind == "text" else [self.text(file) for _, file in row.files]
+        declared = self.preset.variables
+        names = [name for text in texts for name in variables_of(text) if name in declared and not row.raw]
+        return [name for name in names if declared[name].pace > row.pace]
 
     def pace(self, row: Row) -> Pace:
         """Return how fast a row is at most: the fastest of its own pace and those of its variables."""

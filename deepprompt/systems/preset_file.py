@@ -184,7 +184,7 @@ class Reader:
                 each,
                 self.take(table, where, "between", str, "\n"),
                 self.take(table, where, "literal", bool, False),
-                self.pace(table, where, Pace.RELEASE if cases else Pace.PROJECT),
+                self.pace(table, where, Pace.RELEASE if cases or "default" in table else Pace.PROJECT),
                 self.take(table, where, "about", str, ""),
                 self.take(table, where, "offered", bool, False),
             )
