@@ -12,7 +12,7 @@ from typing import Any
 from deepprompt.sources.plan.plan import InstructionPlan
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "resolver"
-_MARK = re.compile(r"MARK(?:-[\w-]+|\[[^\]]+\])")
+MARK = re.compile(r"MARK(?:-[\w-]+|\[[^\]]+\])")
 
 Case = dict[str, Any]
 
@@ -64,4 +64,4 @@ def _make(path: Path, item: dict[str, Any]) -> None:
 
 def marks(plan: InstructionPlan) -> list[str]:
     """Return the marks in the text of a plan, in order."""
-    return [mark for entry in plan.included for mark in _MARK.findall(entry.text)]
+    return [mark for entry in plan.included for mark in MARK.findall(entry.text)]
