@@ -48,13 +48,10 @@ def cut_at_line(text: str, limit: int, path: str, size: int) -> tuple[str, int]:
     room = limit - len(_notice(path, size, size).encode()) - 8  # 8 for a fence that has to be closed
     if room < LEAST_ROOM // 2:
         return "", 0
-    kept = text.encode()[:room].decode("utf-8", "ignore")
-    line = kept.rfind("\n")
-    if line >= 0 and len(kept[line:].encode()) <= _NEAR:
-        kept = kept[:line]
+    kept = _to_line(text.encode()[:room].decode("utf-8", "ignore"))
     while (neutral := neutralise(kept)) != kept:  # half of a line may be a speaker's tag, half a flag is hidden
         same = next((place for place, pair in enumerate(zip(kept, neutral, strict=False)) if pair[0] != pair[1]), 0)
-        kept = kept[: min(same, len(kept) - 1)]
+        kept = _to_line(kept[: min(same, len(kept) - 1)])
     fence = open_fence(kept)
     if len(fence) > 6:  # longer than what was set aside for it: stop before it
         kept, fence = kept[: kept.rfind("\n" + fence) + 1].rstrip("\n"), ""
@@ -62,6 +59,12 @@ def cut_at_line(text: str, limit: int, path: str, size: int) -> tuple[str, int]:
     if not kept.strip():
         return "", 0
     return kept + (f"\n{fence}" if fence else "") + _notice(path, size - used, size), used
+
+
+def _to_line(text: str) -> str:
+    """Return a text up to the end of its last whole line, if that is near."""
+    line = text.rfind("\n")
+    return text[:line] if line >= 0 and len(text[line:].encode()) <= _NEAR else text
 
 
 def _notice(path: str, missing: int, size: int) -> str:

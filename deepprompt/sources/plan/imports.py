@@ -8,7 +8,7 @@ from dataclasses import replace
 from deepprompt.sources.files import shown_path
 from deepprompt.sources.plan.entry import Entry
 from deepprompt.sources.plan.lookup import Candidate
-from deepprompt.sources.plan.mentions import Mention, find_mentions
+from deepprompt.sources.plan.markdown import Mention, find_mentions
 from deepprompt.sources.plan.profile import Imports
 from deepprompt.text.hygiene import one_line
 

@@ -82,7 +82,8 @@ class InstructionPlan:
             else:
                 waiting.append((entry, base))
         names = {entry.path for entry in called}
-        entries = [*[entry for entry in fresh if entry.path not in names], *called]
+        files = [entry for entry in fresh if entry.path not in names]
+        entries = [*called, *files] if rules.touch.rules == "first" else [*files, *called]
         return replace(
             self,
             entries=tuple(_limited(entries, rules.limit, survey.names)),

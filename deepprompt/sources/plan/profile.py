@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-AT = ("home", "walk", "root", "cwd")
+AT = ("home", "walk", "root", "cwd", "touch")
 KINDS = ("global", "project", "local", "rule")
 STRIP = ("front matter", "comments")
 SKIP = ("span", "fence", "indent", "comment")
@@ -34,7 +34,11 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Slots that are looked up together, folder by folder: in the home folder, along the walk, at its root, in cwd."""
+    """Slots that are looked up together, folder by folder.
+
+    `at` says in which: the `home` folder, all folders of the `walk` (and below cwd on a touch), the `root`, `cwd`, or
+    only folders below cwd on a `touch`.
+    """
 
     at: str
     slots: tuple[Slot, ...]
@@ -69,6 +73,8 @@ class Imports:
     """Characters that may stand before `@`, besides white space."""
     punctuation: bool = False
     """Whether punctuation at the end of a path is dropped."""
+    letters: bool = False
+    """Whether a path must start with a letter, `.` or `/`."""
     escapes: bool = False
     skip: tuple[str, ...] = SKIP
     repeat: str = "chain"
@@ -88,6 +94,8 @@ class Touch:
 
     folders: str = "none"
     imports: bool = True
+    rules: str = "last"
+    """Whether matching rules come before or after the folders' files: `first` or `last`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +117,8 @@ class SkillRules:
     """How many folders deep a skill's own folder may lie."""
     hidden: bool = False
     any_case: bool = False
+    links: bool = True
+    """Whether a file that is a link is listed. It never is if it leads out of the root."""
     flat: bool = False
     """Whether a file beside the folders, such as `name.md`, is a skill."""
     stubs: bool = False
@@ -116,7 +126,8 @@ class SkillRules:
     name: str = "either"
     """Where the name is from: the `front` matter, the `folder`, or `either`, the front matter first."""
     names: str = "any"
-    """Which names are listed: `any`, only `plain` ones without white space, or only those that equal their `folder`."""
+    """Which names are listed: `any`, only `plain` ones without white space, or only those that equal their `folder`.
+    With `hyphens` all are, and white space becomes a hyphen."""
     name_limit: int = 0
     description: str = "needed"
     """A skill without one is not listed (`needed`), or gets the first line of its `body`, or an `empty` one."""

@@ -165,6 +165,7 @@ def _imports(fields: Fields) -> Imports:
         _whole(fields, "depth", 5),
         fields.text("before"),
         fields.flag("punctuation"),
+        fields.flag("letters"),
         fields.flag("escapes"),
         _words(fields, "skip", SKIP, SKIP),
         _word(fields, "repeat", "chain", "never", "always"),
@@ -178,7 +179,11 @@ def _imports(fields: Fields) -> Imports:
 
 
 def _touch(fields: Fields) -> Touch:
-    touch = Touch(_word(fields, "folders", "none", "root first", "leaf first"), fields.flag("imports", True))
+    touch = Touch(
+        _word(fields, "folders", "none", "root first", "leaf first"),
+        fields.flag("imports", True),
+        _word(fields, "rules", "last", "first"),
+    )
     fields.refuse_others("field of touch")
     return touch
 
@@ -190,10 +195,11 @@ def _skills(fields: Fields) -> SkillRules:
         depth=_whole(fields, "depth", 1, 1),
         hidden=fields.flag("hidden"),
         any_case=fields.flag("any_case"),
+        links=fields.flag("links", True),
         flat=fields.flag("flat"),
         stubs=fields.flag("stubs"),
         name=_word(fields, "name", "either", "front", "folder"),
-        names=_word(fields, "names", "any", "plain", "folder"),
+        names=_word(fields, "names", "any", "plain", "folder", "hyphens"),
         name_limit=_whole(fields, "name_limit"),
         description=_word(fields, "description", "needed", "body", "empty"),
         description_limit=_whole(fields, "description_limit", 1_024, 1),
@@ -211,7 +217,7 @@ def _skills(fields: Fields) -> SkillRules:
 
 
 def _skill_folder(fields: Fields) -> SkillFolder:
-    folder = SkillFolder(_word(fields, "at", *AT), fields.texts("paths", _check_name))
+    folder = SkillFolder(_word(fields, "at", *AT[:-1]), fields.texts("paths", _check_name))
     if not folder.paths:
         fields.fault("paths", "expected at least one folder, such as .agents/skills")
     fields.refuse_others("field of a folder")

@@ -10,7 +10,7 @@ from deepprompt.errors import FileRefusedError, SourceError
 from deepprompt.prompt import Note, sha256_hex
 from deepprompt.sources.files import list_below, read_below, reason_of, refuse_claude, shown_path
 from deepprompt.sources.front_matter import first_heading, parse, plain_fields, split
-from deepprompt.sources.plan.mentions import find_mentions
+from deepprompt.sources.plan.markdown import find_mentions
 from deepprompt.sources.plan.place import Place, find_place
 from deepprompt.sources.plan.profile import Imports, Profile, SkillRules
 from deepprompt.sources.plan.profile_file import load_profile
@@ -71,7 +71,8 @@ class _Search:
         skill = self._read(file)
         if skill is None:
             return
-        key: object = skill.name if self.rules.duplicates != "both" else (file.root, file.path)
+        real = os.path.realpath(os.path.join(file.root, file.path))
+        key: object = skill.name if self.rules.duplicates != "both" else real
         if key not in found:
             found[key] = skill
         elif self.rules.duplicates == "last":
@@ -92,39 +93,43 @@ class _Search:
         return [(place.top, folder) for folder in folders]
 
     def _files(self, base: str, top: str) -> Iterator[_Found]:
-        """Yield the skills' files below a folder, in the order of their names."""
-        todo, visited = [(top, 0)], 0
+        """Yield the skills' files below a folder, in the order of their names. Links are followed inside the root."""
+        todo, seen = [(top, 0)], set[str]()
         while todo:
             folder, level = todo.pop()
-            visited += 1
-            if visited > MOST_FOLDERS:
+            if len(seen) >= MOST_FOLDERS:
                 self._skip(top, f"more than {MOST_FOLDERS} folders; the rest is not searched")
                 return
+            real = _real_below(base, folder)
+            if real in seen:  # a link to a folder that was searched already, or that it lies in
+                continue
             try:
-                entries = list_below(base, folder)
+                entries = list_below(base, real) if real else None
             except (OSError, ValueError) as error:
                 self._skip(folder, f"cannot be listed: {reason_of(error)}")
                 continue
             if entries is None:
-                self._skip(folder, "a linked folder")
+                self._skip(folder, "a link that leads out of its root")
                 continue
-            files = [name for name, kind in entries.items() if kind != "folder" and self._is_skill(name)]
+            seen.add(real)
+            files = [name for name, kind in entries.items() if self._is_skill(name, kind)]
             if files and level:
                 yield _Found(base, f"{folder}/{files[0]}", os.path.basename(folder))
                 continue
             for name, kind in entries.items():
-                if kind == "link" and name != SKILL_FILE:
-                    self._skip(f"{folder}/{name}", "a link; linked folders are not searched")
                 if kind == "file" and self.rules.flat and not level and name.endswith(".md"):
                     yield _Found(base, f"{folder}/{name}", name.removesuffix(".md"))
-            below = [name for name, kind in entries.items() if kind == "folder" and self._is_searched(name)]
+            below = [name for name, kind in entries.items() if self._is_searched(name, kind, f"{base}/{folder}")]
             todo += [(f"{folder}/{name}", level + 1) for name in reversed(below) if level < self.rules.depth]
 
-    def _is_skill(self, name: str) -> bool:
+    def _is_skill(self, name: str, kind: str) -> bool:
+        if kind == "folder" or (kind == "link" and not self.rules.links):
+            return False
         return name == SKILL_FILE or (self.rules.any_case and name.lower() == SKILL_FILE.lower())
 
-    def _is_searched(self, name: str) -> bool:
-        return self.rules.hidden or not name.startswith(".")
+    def _is_searched(self, name: str, kind: str, folder: str) -> bool:
+        leads = kind == "folder" or (kind == "link" and os.path.isdir(os.path.join(folder, name)))
+        return leads and (self.rules.hidden or not name.startswith("."))
 
     def _text(self, file: _Found) -> str | None:
         """Return the text of a skill's file, None if the agent would not list it or we may not read it."""
@@ -177,6 +182,8 @@ class _Search:
             name = folder
         elif rules.name == "either":
             name = name or folder
+        if rules.names == "hyphens":
+            name = "-".join(name.split())
         if not description and rules.description == "body":
             description = first_heading(body) or next((line for line in body.split("\n") if line.strip()), "")
         hidden = [field for field in rules.hide if _text_of(front, field).lower() == "true"]
@@ -234,5 +241,15 @@ def _allow(path: str) -> str | None:
 
 
 def _refuser(walked: set[str]) -> Callable[[str], str | None]:
-    """Return what refuses CLAUDE files, but not for a folder on the way to cwd."""
-    return lambda path: refuse_claude("/".join(name for name in path.split("/") if name not in walked))
+    """Return what refuses CLAUDE files, but neither a folder on the way to cwd nor the skills of `.claude`."""
+    return lambda path: refuse_claude(
+        "/".join(name for name in path.removeprefix(".claude/skills/").split("/") if name not in walked)
+    )
+
+
+def _real_below(base: str, folder: str) -> str:
+    """Return the real path of a folder relative to its base, "" if it lies outside."""
+    top = os.path.realpath(base)
+    real = os.path.realpath(os.path.join(base, folder))
+    below = os.path.relpath(real, top).replace(os.sep, "/")
+    return "" if below == ".." or below.startswith("../") else below

@@ -46,7 +46,7 @@ class Survey:
     def look(self, folders: tuple[str, ...] | None = None) -> None:
         """Look at all groups; or, for a touch, at the groups of the walk in some folders only."""
         for group in self.profile.groups:
-            if folders is None or group.at == "walk":
+            if group.at != "touch" if folders is None else group.at in ("walk", "touch"):
                 self._group(group, folders)
         if folders is None:
             self._report_above()

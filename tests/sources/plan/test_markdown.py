@@ -1,10 +1,11 @@
-"""Markdown in instruction files: fences, code and comments."""
+"""Markdown in instruction files: fences, code, comments and imports."""
 
 from __future__ import annotations
 
 import pytest
 
-from deepprompt.sources.plan.markdown import code_ranges, open_fence, without_comments
+from deepprompt.sources.plan.markdown import code_ranges, find_mentions, open_fence, without_comments
+from deepprompt.sources.plan.profile import Imports
 
 FENCES = {
     "none": ("a\nb", ""),
@@ -32,7 +33,10 @@ CODE = {
     "fence": ("```\na\n```\nb", ["```", "a", "```"]),
     "indent": ("a\n\n    b\n", ["    b"]),
     "paragraph": ("a\n    b\n", []),
-    "comment": ("<!-- a\nb -->\nc <!-- d -->", ["<!-- a", "b -->"]),
+    "list": ("- a\n\n    b\n\n      c\n", ["      c"]),
+    "after a list": ("- a\n\nb\n\n    c\n", ["    c"]),
+    "comment": ("<!-- a\nb -->\nc <!-- d -->", ["<!-- a", "b -->", "<!-- d -->"]),
+    "comment with code": ("a <!-- `b` c --> `d`", ["<!-- `b` c -->", "`d`"]),
 }
 
 
@@ -53,3 +57,33 @@ def test_hostile_text_takes_linear_time() -> None:
     """A megabyte of backticks of growing length is no reason to wait."""
     text = " ".join("`" * (number % 999 + 1) for number in range(2_000))
     assert code_ranges(text, ("span",))
+    assert code_ranges("a" + "<!--" * 250_000, ("comment",)) == []
+
+
+TEXT = (
+    '@a.md b@c.md @2.md (@d.md) "@e.md", @f.md, `@g.md` @h\\ i.md\n\n    @j.md\n'
+    "```\n@k.md\n```\n<!-- @l.md -->\n@@m.md @\n"
+)
+
+DIALECTS = {
+    "strict": (Imports(), ["a.md", "2.md", "f.md,", "h\\"]),
+    "punctuation": (Imports(punctuation=True), ["a.md", "2.md", "f.md", "h\\"]),
+    "before": (Imports(before='("', punctuation=True), ["a.md", "2.md", "d.md", "e.md", "f.md", "h\\"]),
+    "escapes": (Imports(escapes=True), ["a.md", "2.md", "f.md,", "h i.md"]),
+    "letters": (Imports(letters=True), ["a.md", "f.md,", "h\\"]),
+    "all code": (Imports(skip=("span",)), ["a.md", "2.md", "f.md,", "h\\", "j.md", "k.md", "l.md"]),
+}
+
+
+@pytest.mark.parametrize("case", DIALECTS)
+def test_a_dialect(case: str) -> None:
+    """Each dialect finds its own mentions, in order."""
+    rules, found = DIALECTS[case]
+    assert [mention.path for mention in find_mentions(TEXT, rules)] == found
+
+
+def test_a_pointer_holds_nothing_else() -> None:
+    """With `alone`, only a text of nothing but imports has any."""
+    rules = Imports(alone=True)
+    assert [mention.path for mention in find_mentions("\n@a.md\n @b.md\n", rules)] == ["a.md", "b.md"]
+    assert find_mentions("see @a.md", rules) == []

@@ -29,6 +29,8 @@ ON_PURPOSE = {
     "claude-code rules": "rules are sorted",
     "claude-code rules-order-1": "rules are sorted",
     "claude-code rules-order-2": "rules are sorted",
+    "goose import-home": "CLAUDE files are refused in a profile that does not name them",
+    "qwen-code import-home": "CLAUDE files are refused in a profile that does not name them",
     "goose invalid-utf8": "bytes that are not UTF-8 are replaced",
     "kimi-cli invalid-utf8": "bytes that are not UTF-8 are replaced",
 }
@@ -104,9 +106,9 @@ def test_what_the_guard_leaves_out_is_a_deviation(profile: str, tmp_path: Path) 
 
 
 def test_every_recorded_case_is_held() -> None:
-    """All 155 recorded cases are here, and each exception names one of them."""
+    """All recorded cases are here, each once, and each exception names one of them."""
     known = [f"{profile} {case['id']}" for profile, case in cases()]
-    assert len(known) == 155
+    assert len({*known}) == len(known) == 349
     assert {*ON_PURPOSE, *SETTINGS} <= {*known}
 
 
@@ -278,8 +280,8 @@ def test_003_a_binary_file_is_refused(tmp_path: Path) -> None:
 
 def test_imports_are_bounded(tmp_path: Path) -> None:
     """A file that imports itself and 200 others ends, and the entries say which were left out."""
-    files: dict[str, str | bytes] = {f"{number}.md": "@GEMINI.md @0.md @1.md\n" for number in range(200)}
-    files["GEMINI.md"] = "".join(f"@{number}.md\n" for number in range(200))
+    files: dict[str, str | bytes] = {f"n{number}.md": "@GEMINI.md @n0.md @n1.md\n" for number in range(200)}
+    files["GEMINI.md"] = "".join(f"@n{number}.md\n" for number in range(200))
     root = lay_out(tmp_path, {".git/HEAD": "", **files})
     plan = plan_instructions(root, profile="gemini-cli")
     kinds = [entry.reason for entry in plan.entries if entry.kind == "import"]
