@@ -37,7 +37,7 @@ _BOM = "\ufeff"
 _SEVERAL = (
     "; a value a line is a log: 'deepprompt report FILE' reads all of it, one line in a file of its own is a request"
 )
-# Folders that `build` only names in the prompt, or looks no higher than.
+# Folders that `build` only names in the prompt, or looks no higher than for a repository.
 _ONLY_SHOWN = ("--directory", "--root")
 # A text that begins like this is meant as JSON, even if it is not valid.
 _LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
@@ -175,9 +175,16 @@ def _paths(target: str, folder: str) -> list[str]:
     if function.module != __name__:
         return [target.rpartition(":")[0]] if function.file else []
     from deepprompt.commands.parsers import path_values
+    from deepprompt.sources.plan.profile_file import SUFFIX
 
     parser = _build_parser()
-    return path_values(parser, parser.parse_args(shlex.split(target)[1:]), but=_ONLY_SHOWN)
+    options = parser.parse_args(shlex.split(target)[1:])
+    if options.instructions is None:
+        return path_values(parser, options, but=_ONLY_SHOWN)
+    if options.instructions.endswith(SUFFIX):  # it could name any file in the user's home folder
+        raise SourceError(f"{target}: a profile of your own is only for the command line; settings name a bundled one")
+    # A profile may follow links and imports as far up as the root, so it has to lie inside too.
+    return path_values(parser, options, but=_ONLY_SHOWN[:1])
 
 
 def _now(folder: str) -> Scene:

@@ -59,9 +59,12 @@ def path_values(parser: argparse.ArgumentParser, options: argparse.Namespace, bu
     """Return the paths among the values of a parser's options, but for some options."""
     found: list[str] = []
     for action in parser._actions:
-        if _argument(action, parser).path and not set(but) & set(action.option_strings):
+        argument = _argument(action, parser)
+        if argument.path and not set(but) & set(action.option_strings):
             value = getattr(options, action.dest) or []
-            found += [value] if isinstance(value, str) else value
+            values = [value] if isinstance(value, str) else value
+            # A value of NAME=FILE, or of NAME[=FILE] if it has a name, is a path from its first `=` on.
+            found += [each.partition("=")[2] or each for each in values] if "=" in argument.value else values
     return found
 
 

@@ -306,6 +306,7 @@ def test_n06_nul_in_a_path(scene: Scene, where: str) -> None:
 
 
 # N07: settings that silence findings, or read elsewhere.
+PROFILE = 'extends = "agents"\ngroups = [{at = "home", files = [{names = [".ssh/config"]}]}]\n'
 KEY = "AKIA" + "Q7RZ2MXN4KP9" + "TVWB"
 
 
@@ -353,6 +354,15 @@ def test_n07_isolated_lint(project: Project, settings: str) -> None:
                 "--parts ../outside --base base@1",
                 "--preset claude_code --output-style-file one.md",
                 "--base-file 'a\\u0000b'",
+                "--agent agent.json --channel x --formatting x=../outside/secret.md",
+                "--agent agent.json --channel x --formatting x=link/secret.md",
+                "--agent agent.json --storage-file ../outside/secret.md",
+                "--preset claude_code --mcp s=../outside/server.json",
+                "--preset claude_code --mcp ../outside/server.json",
+                "--preset claude_code --mcp link/server.json",
+                "--instructions qwen-code --root ..",
+                "--instructions ../outside/profile.toml",
+                "--instructions profile.toml",
                 "--help",
             )
         ),
@@ -367,6 +377,9 @@ def test_n07_settings_that_read_outside(project: Project, command: str, settings
     (project.folder / "one.md").symlink_to("../outside/secret.md")
     (project.folder / "x.py").symlink_to("../outside/x.py")
     (project.folder.parent / "outside/x.py").write_bytes((project.folder / "evil.py").read_bytes())
+    server = json.dumps({"name": "s", "instructions": f"{SECRET}\u202e"})
+    lay_out(project.folder.parent / "outside", {"server.json": server, "profile.toml": PROFILE})
+    lay_out(project.folder, {"profile.toml": PROFILE, "QWEN.md": "@one.md\n"})
     project.configure(settings)
     done = project.run(*command.split())
     assert b"U+202E" not in done.stdout + done.stderr
@@ -378,10 +391,14 @@ def test_n07_settings_that_read_outside(project: Project, command: str, settings
 def test_n07_settings_that_read_inside(project: Project) -> None:
     """The control: the same options with files of the project are read, and a function in its file is called."""
     lay_out(project.folder, {"sub/AGENTS.md": "Be kind.\n", "base.md": "Base.\n", "home/AGENTS.md": "At home.\n"})
+    lay_out(project.folder, {"server.json": '{"name": "s", "instructions": "Ask it."}'})
     inside = project.folder / "base.md"
     for target in (
         "build --no-git --home home --cwd sub --base-file base.md --append-file p.md --root ..",
         f"build --no-git --home '' --custom-file {inside}",
+        "build --no-git --home '' --instructions qwen-code --root sub --cwd sub",
+        "build --no-git --home '' --agent agent.json --channel x --formatting x=base.md --storage-file base.md",
+        "build --no-git --home '' --preset claude_code --mcp s=server.json --mcp server.json --mcp other",
         "src/evil2.py:f",
         f"{project.folder}/evil.py:f",
         str(inside),
@@ -420,9 +437,9 @@ def test_n08_objects_of_another_repository(scene: Scene, how: str) -> None:
 @pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "/dev/zero"])
 def test_n09_pipe_in_place_of_a_named_file(project: Project, command: str, kind: str) -> None:
     """No command waits for a pipe or reads a device that was named as a file: it says what is wrong and ends."""
-    os.mkfifo(project.folder / "pipe.md")
-    if kind != "pipe":
-        (project.folder / "named.md").symlink_to("pipe.md" if kind == "link to a pipe" else kind)
+    for end in ("", ".toml"):
+        os.mkfifo(project.folder / f"pipe.md{end}")
+        (project.folder / f"named.md{end}").symlink_to(f"pipe.md{end}" if kind == "link to a pipe" else kind)
     done = project.run(*reading(command, "pipe.md" if kind == "pipe" else "named.md"))
     assert done.returncode in (1, 2)
     assert done.stderr
@@ -431,7 +448,9 @@ def test_n09_pipe_in_place_of_a_named_file(project: Project, command: str, kind:
 @pytest.mark.parametrize("name", ["pyproject.toml", "deepprompt.lock", "AGENTS.md", "skills/x/SKILL.md", ".git"])
 @pytest.mark.parametrize(
     "arguments", [("lint", "."), ("lint",), ("lock", "p.md"), ("lock", "--check", "p.md"), ("check",), ("build",),
-                  ("explain",), ("inspect", "--out", "../page.html"), ("blame", "p.md", "p.md")],
+                  ("explain",), ("inspect", "--out", "../page.html"), ("blame", "p.md", "p.md"),
+                  ("plan", "--compare", "all"), ("skills",), ("skills", "--profile", "agents", "--check"),
+                  ("build", "--instructions", "claude-code")],
     ids=lambda arguments: " ".join(arguments[:3]),
 )  # fmt: skip
 def test_n09_pipe_in_place_of_a_found_file(project: Project, name: str, arguments: tuple[str, ...]) -> None:
@@ -559,6 +578,9 @@ def test_n11_escape_sequences_in_names(project: Project) -> None:
     escape = "\x1b]0;x\x07\x1b[2J\x9b2J\x7f\u202e\r\x08"
     name = f"a{escape}b.md"
     lay_out(project.folder, {name: f"Be \u202ecareful. {KEY}\n", f"skills/{escape}x/SKILL.md": "# x\n"})
+    skill = f'---\nname: x{escape}\ndescription: "{escape}"\n---\n'.replace("\r", "").encode()
+    lay_out(project.folder, {f".agents/skills/{escape}/SKILL.md": skill, ".agents/skills/x/SKILL.md": skill})
+    lay_out(project.folder, {"CLAUDE.md": f"@a{escape}b @../{escape}\n", f".claude/rules/{escape}.md": "x\n"})
     tools = [{"name": f"t{escape}", "description": f"Today is 2026-01-01. {escape}", "input_schema": {}}] * 2
     lay_out(
         project.folder,
@@ -592,6 +614,16 @@ def test_n11_escape_sequences_in_names(project: Project) -> None:
         ("inspect", name, "--out", f"../page{escape}.html"),
         ("perturb", name),
         ("build", "--base-file", f"p{escape}.md"),
+        ("build", "--mcp", f"s{escape}=tools.json", "--preset", "claude_code"),
+        ("build", "--mcp", f"p{escape}.json", "--preset", "claude_code"),
+        ("plan", "--profile", f"p{escape}.toml"),
+        ("plan", "--compare", "all", "--touch", name),
+        ("plan", "--json", "--all"),
+        ("skills", "--profile", f"{escape}"),
+        ("skills",),
+        ("skills", "--profile", "agents"),
+        ("skills", "--profile", "agents", "--json"),
+        ("skills", "--profile", "agents", "--index"),
         (f"x{escape}",),
     ]  # fmt: skip
     for arguments in commands:

@@ -212,6 +212,28 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str, bool]] = {
     "inspect": (("inspect", "--out", "page.html"), "page.html", False),
     "cache": (("cache", "body.json", "--provider", "anthropic"), "", False),
     "blame": (("blame", "AGENTS.md", "body.json"), "", False),
+    "build": (("build",), "", False),
+    "build --instructions": (("build", "--instructions", "claude-code", "--home", ""), "", False),
+    "build --mcp": (("build", "--preset", "claude_code", "--mcp", "s=server.json"), "", False),
+    "build --formatting": (
+        (
+            "build",
+            "--agent",
+            "agent.json",
+            "--channel",
+            "x",
+            "--formatting",
+            "x=AGENTS.md",
+            "--storage-file",
+            "AGENTS.md",
+        ),
+        "",
+        False,
+    ),
+    "build --out": (("build", "--out", "page.html"), "page.html", False),
+    "plan": (("plan", "--compare", "all", "--touch", "AGENTS.md"), "", False),
+    "skills": (("skills", "--check"), "", False),
+    "skills --profile": (("skills", "--profile", "claude-code"), "", False),
 }
 
 
@@ -223,6 +245,12 @@ def hostile_folder(scene: Scene) -> Path:
     settings = '[tool.deepprompt.prompts]\nmain = "build"\n"AGENTS.md" = "AGENTS.md"\n"body.json" = "body.json"\n'
     files = {"AGENTS.md": "Be careful.\n", "body.json": body, "evil.py": module, "pyproject.toml": settings}
     write(folder, {**files, "contextlib.py": module, "yaml.py": module, "sitecustomize.py": module})
+    skill = "---\nname: x\ndescription: !!python/object/apply:os.system [touch x]\n---\n"
+    write(
+        folder, {"agent.json": '{"identity": "x"}', "server.json": '{"name": "s"}', ".claude/skills/x/SKILL.md": skill}
+    )
+    write(folder, {"CLAUDE.md": "@out.md @pipe.md @../x @~/x @evil.py\n", "skills/x/SKILL.md": skill})
+    os.mkfifo(folder / "skills/pipe")
     (folder / "evil:f").symlink_to("nowhere")
     (folder / "out.md").symlink_to("/etc/passwd")
     os.mkfifo(folder / "pipe.md")

@@ -140,6 +140,7 @@ def make_project(folder: Path) -> Project:
             "AGENTS.md": "Be careful.\n",
             "p.md": "Be brief.\n",
             "body.json": json.dumps(BODY),
+            "agent.json": '{"identity": "A careful agent."}',
             "evil.py": module,
             "src/evil2.py": module,
         },
@@ -163,7 +164,11 @@ READERS = {
     "build --append-file": ("build", "--append-file", "FILE"),
     "build --custom-file": ("build", "--custom-file", "FILE"),
     "build --output-style-file": ("build", "--preset", "claude_code", "--output-style-file", "FILE"),
+    "build --mcp": ("build", "--preset", "claude_code", "--mcp", "s=FILE"),
+    "build --instructions": ("build", "--instructions", "FILE.toml"),
     "build --agent": ("build", "--agent", "FILE"),
+    "build --formatting": ("build", "--agent", "agent.json", "--channel", "x", "--formatting", "x=FILE"),
+    "build --storage-file": ("build", "--agent", "agent.json", "--storage-file", "FILE"),
     "build --task": ("build", "--agent", "body.json", "--task", "FILE"),
     "build --memories": ("build", "--agent", "body.json", "--memories", "FILE"),
     "build --facts": ("build", "--to", "anthropic", "--model", "claude-sonnet-4-5", "--facts", "FILE"),
@@ -176,6 +181,9 @@ READERS = {
     "cache --compare": ("cache", "body.json", "--provider", "anthropic", "--compare", "FILE"),
     "cache --facts": ("cache", "body.json", "--provider", "anthropic", "--facts", "FILE"),
     "perturb": ("perturb", "FILE"),
+    "plan": ("plan", "--profile", "FILE.toml"),
+    "plan --compare": ("plan", "--compare", "FILE.toml"),
+    "skills": ("skills", "--profile", "FILE.toml"),
 }
 
 
