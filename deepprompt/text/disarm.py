@@ -25,6 +25,8 @@ TOKEN = "control token of a model's vocabulary"
 SPEAKER = "speaker's tag on a line of its own"
 TAG = "look-alike of a tag"
 
+_LONGEST_OPTION = 48
+
 
 def _written(text: str, plain: Plain, starts: Iterable[int]) -> str:
     """Write a backslash after each of these characters of the plain text."""
@@ -79,7 +81,8 @@ def _shape() -> re.Pattern[str]:
 
 @cache
 def _barred() -> re.Pattern[str]:
-    return re.compile(r"</?\|/?(?=[^|]*[^\W\d_])[^|]+\|>")
+    # No vocabulary has a name without one ASCII letter: `<|标题|>` is a placeholder.
+    return re.compile(r"</?\|/?(?=[^|]*[A-Za-z])[^|]+\|>")
 
 
 @cache
@@ -119,11 +122,22 @@ def _token_starts(look: str) -> list[int]:
     return starts
 
 
+@cache
+def _before_a_value(token: str) -> re.Pattern[str]:
+    arguments = r"(?:OPTIONS|FLAGS|COMMAND|SUBCOMMAND|PROGRAM|SCRIPT|FILE|NAME|TARGET)[\]>]? $"
+    option = r"(?<!\S)[`(\[]?--?[A-Za-z][\w-]*+ $|\w=$"
+    return re.compile(arguments if token == "[ARGS]" else option)
+
+
 def _is_usage(token: str, look: str, start: int) -> bool:
-    """Whether a token is how commands are written: `[ARGS]...` in their usage, `<<EOT>file` in a shell."""
-    if token == "[ARGS]":
-        return look.startswith("...", start + len(token))
-    return token == "<EOT>" and look[start - 1 : start] == "<"
+    """Whether a token is how commands are written: `[OPTIONS] [ARGS]`, `[ARGS]...`, `--seconds <s>`, `<<EOT>file`."""
+    if token == "<EOT>":
+        return look[start - 1 : start] == "<"
+    if token not in ("[ARGS]", "<s>"):
+        return False
+    if token == "[ARGS]" and look.startswith("...", start + len(token)):
+        return True
+    return _before_a_value(token).search(look, max(start - _LONGEST_OPTION, 0), start) is not None
 
 
 _ROLES = "system|developer|assistant|user|tool|function|human"

@@ -105,14 +105,15 @@ def _kind(character: str, text: str, start: int) -> str | None:
     return None
 
 
-def _selector(character: str, text: str, start: int, before: str, after: str) -> str | None:  # noqa: ARG001
+def _selector(character: str, text: str, start: int, before: str, after: str) -> str | None:
     if character in "\ufe0e\ufe0f":
-        if before and before in "0123456789#*":
+        # What is left of an emoji that some program took away: alone, after a blank or a quote, or as the first
+        # character of a link to a heading that has one (`(#-setup)`, with a selector after the `#`).
+        orphan = not before or before in " \t\n\"'`([|" or text[max(start - 2, 0) : start] == "(#"
+        if before and before in "0123456789#*" and not orphan:
             return "" if after == "\u20e3" else None
         if _is(PICTURES + EMOJI, before):
             return ""
-        # What is left of an emoji that some program took away: alone, after a blank or a quote.
-        orphan = not before or before in " \t\n\"'`([|"
         return "presentation selectors without an emoji" if orphan and not is_hidden(after) else None
     if character in "\ufe00\ufe01\ufe02":
         if _is(IDEOGRAPHS, before):
@@ -142,7 +143,12 @@ def _word_break(character: str, text: str, start: int, before: str, after: str) 
 
 
 def _soft_hyphen(character: str, text: str, start: int, before: str, after: str) -> str | None:  # noqa: ARG001
-    return "" if before.isalpha() and after.isalpha() else None
+    return "" if before.isalpha() and (after.isalpha() or after in ("", "\n")) else None
+
+
+def _byte_order_mark(character: str, text: str, start: int, before: str, after: str) -> str | None:  # noqa: ARG001
+    # Where one file was appended to another. At the start of a text, `decode` has removed the one that belongs there.
+    return "byte order marks at the start of a line" if before == "\n" and not is_hidden(after) else None
 
 
 def _operator(character: str, text: str, start: int, before: str, after: str) -> str | None:
@@ -182,6 +188,7 @@ _RULES: dict[str, _Rule] = {
     "\u200c": _joiner,
     "\u200d": _joiner,
     "\xad": _soft_hyphen,
+    "\ufeff": _byte_order_mark,
     EMPTY_CELL: _empty_cell,
     **dict.fromkeys("\u2060\u2061\u2062\u2063\u2064", _operator),
     **dict.fromkeys("\u180b\u180c\u180d\u180e\u180f", _mongolian),

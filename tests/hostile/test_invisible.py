@@ -248,6 +248,7 @@ SPELLING = {
     "text-star": "★\ufe0e",
     "formula": "f\u2061(x) = 2\u2062x + y",
     "braille": "⠓⠑⠇\u2800⠺",
+    "link-to-a-heading": "[Setup](#\ufe0f-setup)",
 }
 
 
@@ -257,9 +258,18 @@ def test_u15_spelling_of_languages(tmp_path: Path, text: str) -> None:
     assert {note.kind for note in appears(tmp_path, text, text)} <= {"kept"}
 
 
-@pytest.mark.parametrize("text", ["\u2800", "\u2800" * 40, "\u200b\u200b", "\xad\xad", "x\u2062\u2062y", " \u200b "])
+@pytest.mark.parametrize(
+    "text", ["\u2800", "\u2800" * 40, "\u200b\u200b", "\xad\xad", "x\u2062\u2062y", " \u200b ", "\n\ufeff\ufeff"]
+)
 def test_u16_runs_and_blanks_of_braille(tmp_path: Path, text: str) -> None:
     """The same characters in a run, or where no language needs them, are shown, and blanks of Braille too."""
     lay_out(tmp_path, {"AGENTS.md": f"a{text}z"})
     (file,) = load_instruction_files(tmp_path)
     assert file.content == "a" + "".join(shown(letter) if ord(letter) > 127 else letter for letter in text) + "z"
+
+
+def test_u16_more_byte_order_marks_than_a_text_needs(tmp_path: Path) -> None:
+    """A mark at the start of a line is left of an appended file; more than 64 of them could be bits, and are shown."""
+    lay_out(tmp_path, {"AGENTS.md": "x" + "\n\ufeffx" * 65})
+    (file,) = load_instruction_files(tmp_path)
+    assert file.content == "x" + "\n\ufeffx" * 64 + "\n⟨U+FEFF⟩x"
