@@ -130,7 +130,12 @@ def _before_a_value(token: str) -> re.Pattern[str]:
 
 
 def _is_usage(token: str, look: str, start: int) -> bool:
-    """Whether a token is how commands are written: `[OPTIONS] [ARGS]`, `[ARGS]...`, `--seconds <s>`, `<<EOT>file`."""
+    """Whether a token is how code and commands are written.
+
+    `Vec<ToolCall>`, `[OPTIONS] [ARGS]`, `[ARGS]...`, `--seconds <s>`, `<<EOT>file`.
+    """
+    if token[:1] == "<" and token[1:2].isupper() and token.upper() != token:
+        return look[start - 1 : start].isalnum() and token not in control_tokens()[1]
     if token == "<EOT>":
         return look[start - 1 : start] == "<"
     if token not in ("[ARGS]", "<s>"):

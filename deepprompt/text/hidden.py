@@ -139,6 +139,8 @@ def _word_break(character: str, text: str, start: int, before: str, after: str) 
     # One at a time, and something on both sides of it.
     if not before or not after or is_hidden(before) or is_hidden(after):
         return None
+    if before.islower() and after.isupper():  # sites let a long name such as `companyCreate` break there
+        return ""
     return "" if _is(UNSPACED, before) or _is(UNSPACED, after) else None
 
 
@@ -148,7 +150,8 @@ def _soft_hyphen(character: str, text: str, start: int, before: str, after: str)
 
 def _byte_order_mark(character: str, text: str, start: int, before: str, after: str) -> str | None:  # noqa: ARG001
     # Where one file was appended to another. At the start of a text, `decode` has removed the one that belongs there.
-    return "byte order marks at the start of a line" if before == "\n" and not is_hidden(after) else None
+    appended = before == "\n" and not is_hidden(after) and not text[: min(start, _MARGIN)].isspace()
+    return "byte order marks at the start of a line" if appended else None
 
 
 def _operator(character: str, text: str, start: int, before: str, after: str) -> str | None:

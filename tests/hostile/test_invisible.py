@@ -248,6 +248,7 @@ SPELLING = {
     "text-star": "★\ufe0e",
     "formula": "f\u2061(x) = 2\u2062x + y",
     "braille": "⠓⠑⠇\u2800⠺",
+    "breaks-in-long-names": "## company\u200bCreate\u200bPayload",
     "link-to-a-heading": "[Setup](#\ufe0f-setup)",
 }
 

@@ -191,6 +191,7 @@ HONEST = [
     "Usage: tool [OPTIONS] COMMAND [ARGS]...",
     "Usage: tool [OPTIONS] <COMMAND> [ARGS]",
     "tool send --surface <s> text; `tool ping -d <s>`; [--timeout=<s>]; [--wait <s>]; `data-duration=<s>`",
+    "calls: Option<Vec<ToolCall>>, other: Vec<ToolCall>",
     "以<|标题|>为题，＜|标题|＞：",
     "cat <<EOT>file",
     "a[user], [System](link), [tool]: x",
