@@ -1,8 +1,9 @@
-"""Where the static prefix of a prompt or a request ends, and what after it may change with the turn.
+"""Where the static prefix of a prompt or a request ends: the one notion of slow text for lint, lock and perturb.
 
-The parts of a `Prompt` say it themselves. In a request the prefix ends with the last mark, because a mark asks the
-provider to keep all that stands before it; without marks it ends before the first message. In any text the boundary
-ends it, ours or the user's own.
+The parts of a `Prompt` say it themselves. In a request, tools and system prompt are slow; a mark among them ends the
+prefix, unless messages are marked too. Messages are not slow: they are sent once, and stay as they were sent. Only the
+beginning of the first user turn is, if a mark inside that turn asks to keep it. In any text the boundary ends the
+prefix, ours or the user's own.
 """
 
 from __future__ import annotations
@@ -16,11 +17,19 @@ from deepprompt.providers.segments import Segment
 
 
 def prefix_end(segments: Sequence[Segment]) -> int:
-    """Return how many segments a request asks to keep: up to its last mark, or else all before its first message."""
+    """Return how many segments of a request are slow: its tools, its system prompt, and a marked opening of the talk.
+
+    A mark at the end of the newest turn moves on with every request, so it makes no message slow.
+    """
+    spoken = [number for number, segment in enumerate(segments) if segment.role not in ("", "system")]
+    first = spoken[0] if spoken else len(segments)
+    opening = next((n for n in spoken if segments[n].role == "assistant"), len(segments))
     marks = [number for number, segment in enumerate(segments) if segment.mark is not None]
-    if marks:
-        return marks[-1] + 1
-    return next((n for n, segment in enumerate(segments) if segment.role not in ("", "system")), len(segments))
+    inside = [number for number in marks if first <= number < opening - 1]
+    if inside:
+        return inside[-1] + 1
+    # With a mark behind it, the whole system prompt is cached, whatever is marked within.
+    return marks[-1] + 1 if marks and marks[-1] < first else first
 
 
 def split_static(value: object, boundary: str = DYNAMIC_CONTEXT_BOUNDARY) -> tuple[list[Segment], list[Segment]]:

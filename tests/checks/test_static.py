@@ -79,8 +79,32 @@ CASES: dict[str, tuple[object, list[str], list[str]]] = {
     ),
     "a mark for the whole request": (
         {"system": "slow", "messages": ASK, **MARK},
-        ["slow", "Hi"],
-        [],
+        ["slow"],
+        ["Hi"],
+    ),
+    "a mark at the end of the newest turn": (
+        {
+            "system": [text("slow", **MARK), text("slow too")],
+            "messages": [
+                {"role": "user", "content": "old"},
+                {"role": "assistant", "content": "answer"},
+                {"role": "user", "content": [text("new", **MARK)]},
+            ],
+        },
+        ["slow", "slow too"],
+        ["old", "answer", "new"],
+    ),
+    "marks in old messages": (
+        {
+            "system": "slow",
+            "messages": [
+                {"role": "user", "content": [text("old", **MARK)]},
+                {"role": "assistant", "content": "answer"},
+                {"role": "user", "content": [text("new", **MARK), text("newer")]},
+            ],
+        },
+        ["slow"],
+        ["old", "answer", "new", "newer"],
     ),
     "a boundary before a mark": (
         {"system": [text(f"slow{BOUNDARY}fast", **MARK)], "messages": ASK},

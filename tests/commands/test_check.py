@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.guarded import project, run, wrong
+from tests.support.repositories import git
 
 pytestmark = pytest.mark.slow
 
@@ -34,6 +35,31 @@ def test_all_is_well(tmp_path: Path, capsys: Capture) -> None:
         "\n"
         "all is well\n"
     )
+
+
+def test_a_session_in_a_fresh_repository(tmp_path: Path, capsys: Capture) -> None:
+    """A request of a session passes every check after `lock`, though the lock file is new in git's status by then."""
+    folder = project(
+        tmp_path, '[tool.deepprompt.prompts]\nbody = "talk:body"\nfolder = "build --portable --home \'\'"\n'
+    )
+    (tmp_path / "AGENTS.md").write_text("Run the tests with make test.\n")
+    (tmp_path / "talk.py").write_text(
+        "import os\n"
+        "from deepprompt import Session, SystemPromptBuilder, discover_project_context, load_instruction_files\n"
+        "from deepprompt import read_git, tool_definitions\n\n\n"
+        "def body():\n"
+        "    project = discover_project_context(os.getcwd()).with_git(read_git('.'))\n"
+        "    builder = SystemPromptBuilder('Be kind.', load_instruction_files('.', portable=True), project=project)\n"
+        "    session = Session(builder.compose(tool_definitions(['Read'])))\n"
+        "    session.user('Fix the build.')\n"
+        "    return session.request(to='anthropic', model='claude-opus-5-5').body\n"
+    )
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "Start")
+    run(capsys, "lock", "--cwd", folder)
+    assert "deepprompt.lock" in git(tmp_path, "status", "--short")
+    assert run(capsys, "check", "--cwd", folder).endswith("\nall is well\n")
 
 
 def test_each_check_fails_on_its_own(tmp_path: Path, capsys: Capture) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from deepprompt.checks.lint.findings import Finding, Limits, Lines, Rule, Subject
 from deepprompt.checks.lint.keys import excerpt
-from deepprompt.checks.lint.moving_text import movements
 from deepprompt.checks.lint.slow_text import slow_texts
 
 _LATER = "put it into a message or after the boundary"
@@ -47,8 +46,8 @@ RULES = (
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
     """Yield the pieces of slow text that change from run to run."""
     for slow in slow_texts(subject):
-        moving = movements(slow)
-        lines = Lines(slow.segment.text if moving else "")
-        for code, what, start, end in moving:
-            message = f"{what}, {excerpt(slow.text[start:end])}"
+        lines = Lines(slow.segment.text if slow.movements else "")
+        for code, what, start, end, count in slow.movements:
+            more = f", and {count - 1} more below it" if count > 1 else ""
+            message = f"{what}, {excerpt(slow.text[start:end])}{more}"
             yield Finding(code, message, subject.name, slow.segment.place, *lines.at(start))

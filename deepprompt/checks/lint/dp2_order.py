@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from deepprompt.checks.lint.findings import Finding, Limits, Lines, Rule, Subject
 from deepprompt.checks.lint.keys import excerpt
-from deepprompt.checks.lint.moving_text import movements, said_before
+from deepprompt.checks.lint.look import said_before
 from deepprompt.checks.lint.slow_text import SHOWN, SlowText, slow_texts, without_comments
 from deepprompt.text.hygiene import is_blank
 
@@ -45,6 +45,8 @@ _UNORDERED = re.compile(
     rf"frozenset\(\{{[^\n}}]{{0,80}}+}}?\)?|(?<![\w(=:$]){{{_ITEM}(?>(?:, {_ITEM}){{1,200}})}}"
     r"|(?<!\w)(?:o?dict_(?:keys|values|items)|environ)\([\[{][^\n\]}]{0,80}+[\]}]?\)?"
 )
+_COLLECTIONS = ("frozenset(", "dict_", "environ(", "{'")  # one of these is in every such collection
+_SIGNS = (" M ", "M  ", "A  ", "?? ", " D ", "D  ", "R  ", "UU ", "MM ", "AM ")  # most changes have one of these
 _EXPLAINED = re.compile(
     r"\b(?:Python|prints?|printed|repr|written) (?:\w{1,12} ){0,3}?(?:as|like)\b|\bPython\b", re.IGNORECASE
 )
@@ -55,8 +57,11 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
     if not subject.is_file:  # the files of a folder need not stand in one prompt
         yield from _segments(subject)
     for slow in slow_texts(subject):
+        early = list(_early(slow))
+        if not early and not any(word in slow.text for word in _COLLECTIONS):
+            continue
         lines = Lines(slow.segment.text)
-        for start, end in _early(slow):
+        for start, end in early:
             message = f"{excerpt(slow.text[start:end])} changes, and slow text follows it"
             yield Finding("DP201", message, subject.name, slow.segment.place, *lines.at(start))
         heard = without_comments(slow.prose)
@@ -80,11 +85,13 @@ def _segments(subject: Subject) -> Iterator[Finding]:
 
 def _early(slow: SlowText) -> Iterator[tuple[int, int]]:
     """Yield the first line of each section that has changing text in it and much slow text after it."""
+    if not slow.movements and not any(f"\n{sign}" in slow.text or slow.text.startswith(sign) for sign in _SIGNS):
+        return
     text = without_comments(slow.stated)
     sections = sorted([*_headed(text), *_tagged(text)])
     if not sections:
         return
-    places = [movement.start for movement in movements(slow)]
+    places = [movement.start for movement in slow.movements]
     places += [found.start() for found in _PORCELAIN.finditer(text)]
     places.sort()
     done = number = 0

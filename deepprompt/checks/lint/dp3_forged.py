@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from deepprompt.checks.lint.findings import Finding, Limits, Lines, Rule, Subject
 from deepprompt.checks.lint.keys import excerpt
-from deepprompt.checks.lint.slow_text import BOUNDARY_LINE, REAL_BOUNDARY, plain
+from deepprompt.checks.lint.slow_text import BOUNDARY_LINE, REAL_BOUNDARY, plain, without_code
 from deepprompt.prompt import Note
 from deepprompt.providers.segments import Segment
 from deepprompt.text.disarm import SPEAKER, TAG, TOKEN, escape_boundary, escape_roles
@@ -54,6 +54,9 @@ RULES = (
 
 _DIRECTIONS = {chr(code) for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _MOST_NAMED = 3
+_STRUCK = re.compile(r"<s>[^<>\n]{1,400}+</s>")  # HTML's crossed-out text
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,2}+)(?!`)[^`\n]{1,300}+\1(?!`)")
+_OWN_BLOCK = re.compile(r"\s*<(?P<name>[\w-]{2,60})(?:\s[^<>\n]{0,200})?>")
 _SEVERAL = {
     TOKEN: "control tokens of a model's vocabulary",
     SPEAKER: "speakers' tags on lines of their own",
@@ -73,17 +76,28 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
                 yield Finding("DP303", "a boundary in an instruction file", subject.name, segment.place, line, 1)
         elif real and segment.role == "system":
             # A text that was cut there no longer has it; in a prompt it is a part of its own.
-            match = None if segment.changing and text.strip() != BOUNDARY_LINE else REAL_BOUNDARY.search(text)
+            known = BOUNDARY_LINE in text and not (segment.changing and text.strip() != BOUNDARY_LINE)
+            match = REAL_BOUNDARY.search(text) if known else None
             if match:
                 text = text[: match.start()] + " " * len(match[0]) + text[match.end() :]
             real = not match and not segment.changing
         if subject.is_file and text.startswith("\ufeff"):  # files are read without a byte order mark
             text = " " + text[1:]
-        found = [*_hidden(text), *_forged(text)]
+        found = [*_hidden(text), *_forged(text, subject, segment)]
         lines = Lines(segment.text if found else "")
         for code, offset, message in found:
             yield Finding(code, message, subject.name, segment.place, *lines.at(offset))
         before = segment
+
+
+def _is_outside(text: str, subject: Subject, segment: Segment) -> bool:
+    """Whether somebody else than the author of the request may have written a segment, so that a tag in it is forged.
+
+    The author of a system prompt structures it by tags. So does a runtime that begins a user's block with one.
+    """
+    if segment.role in ("", "system"):
+        return subject.is_instruction_file(segment)
+    return segment.kind == "tool_result" or _OWN_BLOCK.match(text) is None
 
 
 def _hidden(text: str) -> Iterator[tuple[str, int, str]]:
@@ -97,19 +111,33 @@ def _hidden(text: str) -> Iterator[tuple[str, int, str]]:
             yield code, min(same)[0], _counted(count, what) + f": {', '.join(names[:_MOST_NAMED])}{more}"
 
 
-def _forged(text: str) -> Iterator[tuple[str, int, str]]:
+def _forged(text: str, subject: Subject, segment: Segment) -> Iterator[tuple[str, int, str]]:
     notes: list[Note] = []
     escape_boundary(text, "", notes)
     for note in notes:
         yield "DP303", note.offset or 0, _counted(note.count, "look-alike") + " of the dynamic context boundary"
     notes = []
     escape_roles(text, "", notes)
-    for note in notes:
+    if not notes:
+        return
+    own = segment.role in ("", "system")
+    if own:  # what an author shows in code is shown, and no provider reads it as a token
+        notes = []
+        escape_roles(_without_markup(text), "", notes)
+    # Where a token is, a tag beside it is no structure of the author's.
+    forged = any(note.detail == TOKEN for note in notes) or _is_outside(text, subject, segment)
+    for note in notes if forged else ():
         start = note.offset or 0
         tag = re.match(r".[^<>\[\]\n]{0,240}[>\]]?", text[start : start + 242])
         first = f", {'the first ' if note.count > 1 else ''}{excerpt(tag[0])}" if tag else ""
         what = f"a {note.detail}" if note.count == 1 else f"{note.count} {_SEVERAL[note.detail]}"
         yield "DP304", start, what + first
+
+
+def _without_markup(text: str) -> str:
+    """Return a text with blanks in place of code and of the tags of HTML that look like tokens."""
+    text = _STRUCK.sub(lambda found: " " * len(found[0]), without_code(text))
+    return _CODE_SPAN.sub(lambda found: " " * len(found[0]), text)
 
 
 def _counted(count: int, what: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -12,7 +11,6 @@ from deepprompt.checks.lint.keys import excerpt
 from deepprompt.checks.lint.slow_text import plain, without_code, without_keys
 from deepprompt.providers.segments import Segment
 from deepprompt.sources.instructions import WHITELIST
-from deepprompt.text.compare import shared_start
 from deepprompt.text.hygiene import TRUNCATION_MARKER, is_blank
 from deepprompt.tokens import estimate_tokens
 
@@ -27,27 +25,31 @@ RULES = (
     Rule(
         "DP403",
         "repeated-passage",
-        "The same passage stands in two places: it costs twice, and one day only one of them will be updated.",
+        "The same paragraph stands in two places: it costs twice, and one day only one of them will be updated.",
         "Keep one of them.",
     ),
     Rule(
         "DP404",
         "instructions-cut",
-        "An instruction file is longer than the builder reads, so the model never sees its end.",
+        "An instruction file is longer than what is read of it, so the model never sees its end.",
         "Shorten it, or move details into files that it names.",
     ),
 )
 
 _SECTION = re.compile(r"^#{1,2} ", re.MULTILINE)
 _FEWEST = 14  # the fewest different characters in a passage that means something
-_STEP = 64
-# Rows of tables and addresses look alike in many places without being repeated text.
-_FORM = re.compile(r"^[ \t]*+\|[^\n]*+|https?://[^\s)>]++", re.MULTILINE)
+_GAP = re.compile(r"\n(?:[ \t\r]*+\n|(?=#{1,6} ))[ \t\r\n]*+")
+_TITLE = re.compile(r"#{1,6} [^\n]*+\n*+")
+# Rows of tables, data, templates, links and quotations look alike in many places without being repeated text.
+_FORM = re.compile(
+    r"[ \t]*+(?:[|{}\[\]<\"'$`%>]|[-*+\d.)\[\] \t]{0,12}(?:`[^`\n]*+`|\[|\*\*[^*\n]*+\*\*:?)[^\w]*+(?:$|https?:))"
+)
 
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
     """Yield parts that are empty, too large, repeated or truncated."""
     parts = [part for part in subject.segments if part.role in ("", "system") and part.kind != "setting"]
+    parts = [part for part in parts if subject.is_sent_whole(part)]
     for part in parts:
         yield from _size(subject, part, limits)
         yield from _cut(subject, part, limits)
@@ -82,93 +84,60 @@ def _cut(subject: Subject, part: Segment, limits: Limits) -> Iterator[Finding]:
 
 
 def _repeated(subject: Subject, parts: Sequence[Segment], shortest: int) -> Iterator[Finding]:
-    """Yield each passage that also stands earlier, whatever the blanks between its words."""
-    stream = _Stream(parts)
-    text = stream.text
-    lines: dict[int, Lines] = {}
-    block = max(shortest // 2, 1)
-    # Every passage of this length contains one of these blocks completely, wherever it begins.
-    known: dict[str, int] = {}
-    for place in range(0, len(text) - block, block):
-        known.setdefault(text[place : place + block], place)
-    place = 0
-    while place <= len(text) - block:
-        piece = text[place : place + block]
-        earlier = known.get(piece, place)
-        if earlier < place and len(set(piece)) >= _FEWEST:
-            before, after = _reach(stream, earlier, place, shortest)
-            start = stream.word_from(place - before)
-            if place + after - start >= shortest:
-                first = earlier - (place - start)
-                (part, at), (other, there) = stream.origin(start), stream.origin(first)
-                if not parts[part].kind == parts[other].kind == "tool":  # tools may describe the same thing
-                    for number in (part, other):
-                        lines.setdefault(number, Lines(parts[number].text))
-                    where = f"{parts[other].place}, line {lines[other].at(there)[0]}"
-                    message = (
-                        f"{excerpt(text[start : place + after])}, {place + after - start} characters, as in {where}"
-                    )
-                    yield Finding("DP403", message, subject.name, parts[part].place, *lines[part].at(at))
-                place += after
-                continue
-        place += 1
+    """Yield each paragraph that also stands earlier, whatever the blanks between its words.
+
+    Files are prompts of their own, so only what one of them says twice is found; the parts of a prompt stand together.
+    """
+    groups = [[part] for part in parts] if subject.is_file else [parts]
+    for group in groups:
+        lines: dict[int, Lines] = {}
+        for _, ((part, start, text), *others) in repeated_paragraphs(group, shortest):
+            for n in {part, *(number for number, _, _ in others)}:
+                lines.setdefault(n, Lines(group[n].text))
+            number, place, _ = others[0]
+            more = f", and {len(others) - 1} more" if len(others) > 1 else ""
+            where = f"{group[part].place}, line {lines[part].at(start)[0]}{more}"
+            size = len(" ".join(text.split()))
+            message = f"{excerpt(without_keys(text))}, {size:,} characters, as in {where}"
+            yield Finding("DP403", message, subject.name, group[number].place, *lines[number].at(place))
 
 
-class _Stream:
-    """The words of all parts, without code, joined by single blanks, and where each came from."""
-
-    def __init__(self, parts: Sequence[Segment]) -> None:
-        self._starts: list[int] = []
-        self._origins: list[tuple[int, int]] = []
-        self.ends: list[int] = []
-        pieces: list[str] = []
-        size = 0
-        for number, part in enumerate(parts):
-            text = _FORM.sub(lambda found: " " * len(found[0]), without_code(without_keys(plain(part))))
-            for word in re.finditer(r"\S+", text):
-                self._starts.append(size)
-                self._origins.append((number, word.start()))
-                pieces.append(word[0])
-                size += len(word[0]) + 1
-            self.ends.append(size)
-        self.text = " ".join(pieces)
-
-    def origin(self, place: int) -> tuple[int, int]:
-        """Return the part that a character belongs to, and its position there."""
-        word = bisect_right(self._starts, place) - 1
-        part, start = self._origins[word]
-        return part, start + place - self._starts[word]
-
-    def word_from(self, place: int) -> int:
-        """Return the start of the first word at or after a position."""
-        word = bisect_left(self._starts, place)
-        return self._starts[word] if word < len(self._starts) else len(self.text)
-
-    def bounds(self, place: int) -> tuple[int, int]:
-        """Return the start and the end of the part that a character belongs to."""
-        part = bisect_right(self.ends, place)
-        return self.ends[part - 1] if part else 0, self.ends[part] if part < len(self.ends) else len(self.text)
+_Paragraph = tuple[int, int, str]  # the number of its part, where it starts there, and its text
 
 
-def _reach(stream: _Stream, first: int, second: int, most_before: int) -> tuple[int, int]:
-    """Return how many characters before and after two positions are equal, each within its part."""
-    text = stream.text
-    (low, high), (other_low, other_high) = stream.bounds(first), stream.bounds(second)
-    most = min(first - low, second - other_low, most_before)
-    before = 0
-    while before < most and text[first - before - 1] == text[second - before - 1]:
-        before += 1
-    most = min(high - first, other_high - second, second - before - first)
-    return before, _alike(text, first, second, most)
+def repeated_paragraphs(parts: Sequence[Segment], shortest: int) -> list[tuple[str, list[_Paragraph]]]:
+    """Return the paragraphs of prose that stand in several places, each with all of its places in order."""
+    known: dict[str, list[_Paragraph]] = {}
+    for number, part in enumerate(parts):
+        if part.kind == "tool" or len(part.text) < shortest:  # tools may describe the same thing
+            continue
+        text = plain(part)
+        end = 0
+        for gap in _GAP.finditer(text):
+            if gap.start() - end >= shortest:
+                _note(known, number, end, text[end : gap.start()])
+            end = gap.end()
+        if len(text) - end >= shortest:
+            _note(known, number, end, text[end:])
+    several = [(key, places) for key, places in known.items() if len(places) > 1]
+    if not several:
+        return []
+    prose = [without_code(plain(part)) for part in parts]
+    kept = [(key, [p for p in places if prose[p[0]].startswith(p[2], p[1])]) for key, places in several]
+    return [(key, places) for key, places in kept if len(places) > 1 and _is_prose(places[0][2], shortest)]
 
 
-def _alike(text: str, first: int, second: int, most: int) -> int:
-    """Return how many characters from two positions on are equal. The steps grow, so the work is in proportion."""
-    done, step = 0, _STEP
-    while done < most:
-        size = min(step, most - done)
-        was, now = text[first + done : first + done + size], text[second + done : second + done + size]
-        if was != now:
-            return done + shared_start(was, now)
-        done, step = done + size, step * 2
-    return done
+def _note(known: dict[str, list[_Paragraph]], number: int, start: int, text: str) -> None:
+    heading = _TITLE.match(text)
+    if heading:
+        start, text = start + heading.end(), text[heading.end() :]
+    shown = text.strip()
+    known.setdefault("".join(shown.split()), []).append((number, start + text.find(shown[:1]), shown))
+
+
+def _is_prose(text: str, shortest: int) -> bool:
+    """Whether a paragraph is made of sentences or points, and not of data, a form or links."""
+    lines = text.split("\n")
+    formed = sum(_FORM.match(line) is not None for line in lines)
+    words = " ".join(text.split())
+    return len(words) >= shortest and len(set(words)) >= _FEWEST and 2 * formed < len(lines)

@@ -19,6 +19,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.providers.rules import Rules
 
+# Files that agents send whole, by their names and folders. Other files of a folder are read by a tool when needed.
+_SENT_WHOLE = re.compile(
+    r"(?:^|/)(?:(?:AGENTS?|CLAUDE|GEMINI|QWEN|DEEPSEEK|SKILL|WARP|CONVENTIONS)(?:\.override|\.local)?\.md"
+    r"|\.(?:cursor|windsurf|cline)rules|copilot-instructions\.md|[^/]+\.(?:mdc|instructions\.md|prompt\.md|chatmode\.md"
+    r"|agent\.md)|\.deepseek/instructions\.md|\.(?:claude|opencode|codex|gemini|agents)/(?:agents|commands|prompts|rules)/.+)$"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -34,6 +41,8 @@ class Rule:
     """Whether it is wrong in every prompt; otherwise it is a warning, which fails a run too."""
     excusable: bool = True
     """Whether a comment in the text may make an exception; never for rules that guard against attacks."""
+    default: bool = True
+    """Whether it runs without being selected; rules that are wrong too often on real files do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ class Finding:
     """The reason, if the text or the configuration makes an exception."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Subject:
     """What is linted: a prompt, a file, a request, or the newest request of a conversation."""
 
@@ -71,11 +80,25 @@ class Subject:
     """Whether the segments are files; then a finding's place and line are those of a file."""
     unread: tuple[str, ...] = ()
     """The files and folders of a folder that could not be read, each with the reason."""
+    is_found: bool = False
+    """Whether it is a file that was found in a folder, rather than named: it may be no prompt at all."""
+
+    def is_sent_whole(self, segment: Segment) -> bool:
+        """Whether a segment is known to be sent as it is: all but the files of a folder that a tool may read."""
+        return not self.is_found or _SENT_WHOLE.search(segment.place.replace("\\", "/")) is not None
+
+    def is_authored(self, segment: Segment) -> bool:
+        """Whether a person wrote a segment as a document, so that a date in it is the document's."""
+        return self.is_file and (self.is_found or _SENT_WHOLE.search(segment.place.replace("\\", "/")) is not None)
 
     def is_instruction_file(self, segment: Segment) -> bool:
         """Whether a segment is a file, or a piece of one, that the builder reads as instructions."""
         name = f"/{segment.place}".replace("\\", "/")
         return self.is_file and name.endswith(tuple(f"/{known}" for known in WHITELIST))
+
+
+AGENTS_READ = 32_768
+"""The fewest bytes of instruction files that an agent with a limit reads: Codex and Kimi, by their profiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +110,7 @@ class Limits:
     part_tokens: int = 8_000
     """The most tokens that a part may have."""
     instruction_bytes: int = 4_000
-    """How many bytes of an instruction file the builder reads."""
+    """How many bytes of an instruction file are read; 4,000 by our builder."""
     repeated_characters: int = 120
     """The fewest characters that count as a repeated passage."""
 
@@ -102,3 +125,15 @@ class Lines:
         """Return the line and the column of a character, both from 1."""
         line = bisect_right(self._starts, place)
         return line, place - self._starts[line - 1] + 1
+
+
+def lines_with(text: str, word: str) -> list[tuple[int, int]]:
+    """Return where the lines begin and end that have a word, in order."""
+    found = []
+    place = text.find(word)
+    while place >= 0:
+        end = text.find("\n", place)
+        end = end if end >= 0 else len(text)
+        found.append((text.rfind("\n", 0, place) + 1, end))
+        place = text.find(word, end)
+    return found

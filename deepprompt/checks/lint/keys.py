@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
+from deepprompt.checks.lint.findings import lines_with
 from deepprompt.prompt import sha256_hex
 from deepprompt.text.display import display
 from deepprompt.text.secrets import find_secrets
@@ -43,6 +45,7 @@ _LABELLED = re.compile(
     rf"|Bearer[ \t]{{1,4}}(?P<token>[A-Za-z0-9._~+/=-]{{20,2000}}+){_VALUE_END})",
     re.IGNORECASE,
 )
+_LABELS = ("passw", "passphrase", "pwd", "mot de passe", "contraseña", "senha", "api", "secret", "token", "bearer")
 _HEADER = re.compile(r"eyJ[\w-]*+[.!?]*+")  # the header of a web token, which is nearly always the same
 _KINDS = {"password": "password", "key": "API key", "token": "bearer token"}
 _SIGNS = str.maketrans("0134578@$!", "oieastbasi")
@@ -69,18 +72,25 @@ class Key:
     is_example: bool
 
 
-def keys(text: str) -> Iterator[Key]:
-    """Yield the keys of a text. The text between the start and the end of a key must never be shown."""
+@lru_cache(maxsize=4)  # several rules ask for the keys of the same text
+def keys(text: str) -> tuple[Key, ...]:
+    """Return the keys of a text. The text between the start and the end of a key must never be shown."""
     end = 0
+    found = []
     for key in sorted([*_prefixed(text), *_announced(text)], key=lambda key: key.start):
         if key.start >= end:
-            yield key
+            found.append(key)
             end = key.end
+    return tuple(found)
 
 
 def _announced(text: str) -> Iterator[Key]:
     """Yield the values that a label announces as a key."""
-    for found in _LABELLED.finditer(text):
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join(small if len(small := one.lower()) == 1 else one for one in text)
+    lines = sorted({place for word in _LABELS if word in low for place in lines_with(low, word)})
+    for found in (match for place in lines for match in _LABELLED.finditer(text, *place)):
         group = found.lastgroup or ""
         key, start = found[group].rstrip(".!?"), found.start(group)
         yield Key(_KINDS[group], sha256_hex(key)[:12], start, start + len(key), not _is_drawn(found))

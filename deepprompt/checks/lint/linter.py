@@ -24,7 +24,7 @@ from deepprompt.checks.lint import (
     dp6_requests,
     dp7_turns,
 )
-from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
+from deepprompt.checks.lint.findings import AGENTS_READ, Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.subjects import subject_of
 from deepprompt.errors import SourceError
 from deepprompt.providers.recognise import model_of, provider_of
@@ -147,6 +147,8 @@ def limits_of(subject: Subject, settings: Settings, wanted: str = "") -> Limits:
     `wanted` is a model that counts whatever a request names.
     """
     limits = Limits() if settings.part_tokens is None else Limits(part_tokens=settings.part_tokens)
+    if not any(target.split()[:1] == ["build"] for target in settings.prompts.values()):
+        limits = replace(limits, instruction_bytes=AGENTS_READ)  # it is not our builder that reads the files
     if subject.body is None:
         return limits
     provider: str = provider_of(subject.body)

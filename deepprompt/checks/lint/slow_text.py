@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cached_property
 
-from deepprompt.checks.lint.findings import Subject
+from deepprompt.checks.lint.findings import Subject, lines_with
 from deepprompt.checks.lint.keys import keys
 from deepprompt.checks.static import prefix_end
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
 from deepprompt.providers.segments import Segment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from deepprompt.checks.lint.moving_text import Movement
 
 _FENCE = re.compile(r"[ \t>]{0,12}+(?:[-*+]|\d{1,3}[.)])?[ \t]{0,4}+(`{3,}+|~{3,}+)[ \t]*+([^\s`{]*+)[^`]*+")
 _WITHOUT_LANGUAGE = ("", "text", "txt", "plain", "plaintext", "env")
@@ -23,7 +27,7 @@ _FRONT = re.compile(r"---\n(?:[^\n]{0,1000}+\n){0,60}?---(?:\n|$)")
 _EXAMPLES = re.compile(r"<(/?)(?:[\w-]{0,20}[_-])?examples?(?=[\s>])", re.IGNORECASE)
 _INLINE = re.compile(r"(?<!`)(`{1,2}+)(?!`)([^`\n]{1,300}+)\1(?!`)")
 _LOG = re.compile(r"^[ \t>]{0,12}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\n]*+", re.MULTILINE)
-_OWN_LABEL = re.compile(r"[A-Za-z][\w-]{1,60}+['\"]?[ \t]{0,4}[:=]")
+_OWN_LABEL = re.compile(r"(?<!\w)[A-Za-z][\w-]{1,60}+['\"]?[ \t]{0,4}[:=]")
 _INDENTED = re.compile(r"^(?: {4}|\t)[^\n]*+", re.MULTILINE)
 _COMMENT = re.compile(r"(?:<!--|#|//) ?deepprompt: allow\b[^\n]*?(?:-->|$)", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n[ \t>]*+\n")
@@ -60,28 +64,44 @@ REAL_BOUNDARY = re.compile(rf"(?:^|(?<=\n)){re.escape(BOUNDARY_LINE)}(?= ?\n|$)"
 """The boundary as the builder writes it, on a line of its own."""
 
 
-@dataclass(frozen=True, slots=True)
 class SlowText:
-    """The text of a segment that should not change, in three forms with the same positions."""
+    """The text of a segment that should not change, in forms with the same positions that are made when needed."""
 
-    segment: Segment
-    text: str
-    """The text up to the boundary, without keys."""
-    stated: str
-    """The text without announced examples, lists and code, and without code that has a language or a label."""
-    prose: str
-    """The stated text without any code, indented block or front matter."""
+    def __init__(self, segment: Segment, text: str, *, authored: bool = False) -> None:
+        self.segment = segment
+        self.text = text
+        """The text up to the boundary, without keys."""
+        self.authored = authored
+        """Whether a person wrote it as a document."""
 
+    @cached_property
+    def low(self) -> str:
+        """The text in small letters."""
+        low = self.text.lower()
+        if len(low) == len(self.text):
+            return low
+        return "".join(small if len(small := one.lower()) == 1 else one for one in self.text)
 
-def slow_texts(subject: Subject) -> Iterator[SlowText]:
-    """Yield the slow texts of a subject; the boundary ends them."""
-    for segment in subject.segments[: prefix_end(subject.segments)]:
-        if segment.changing or segment.kind == "setting":
-            continue
-        text = plain(segment)
-        boundary = REAL_BOUNDARY.search(text)
-        text = text[: boundary.start()] if boundary else text
-        text = without_keys(text)
+    @cached_property
+    def stated(self) -> str:
+        """The text without announced examples, lists and code, and without code that has a language or a label."""
+        return self._forms[0]
+
+    @cached_property
+    def prose(self) -> str:
+        """The stated text without any code, indented block or front matter."""
+        return self._forms[1]
+
+    @cached_property
+    def movements(self) -> tuple[Movement, ...]:
+        """The pieces of it that change."""
+        from deepprompt.checks.lint.moving_text import find_movements
+
+        return tuple(find_movements(self))
+
+    @cached_property
+    def _forms(self) -> tuple[str, str]:
+        text = self.text
         heard = without_comments(text)
         shown = [*_fenced(heard, languages=True), *_examples(heard)]
         heard = _blank(heard, shown)
@@ -91,15 +111,36 @@ def slow_texts(subject: Subject) -> Iterator[SlowText]:
         code = _code(heard)
         heard = _blank(heard, code)
         code += [found.span() for pattern in (_INLINE, _INDENTED) for found in pattern.finditer(heard)]
-        prose = _blank(stated, code)
-        yield SlowText(segment, text, stated, prose)
+        return stated, _blank(stated, code)
+
+
+def slow_texts(subject: Subject) -> tuple[SlowText, ...]:
+    """Return the slow texts of a subject, which keeps them for the next rule that asks."""
+    kept = vars(subject)
+    if "slow texts" not in kept:
+        kept["slow texts"] = tuple(_slow_texts(subject))
+    found: tuple[SlowText, ...] = kept["slow texts"]
+    return found
+
+
+def _slow_texts(subject: Subject) -> Iterator[SlowText]:
+    """Yield the slow texts of a subject; the boundary ends them."""
+    for segment in subject.segments[: prefix_end(subject.segments)]:
+        if segment.changing or segment.kind == "setting":
+            continue
+        text = plain(segment)
+        boundary = REAL_BOUNDARY.search(text) if BOUNDARY_LINE in text else None
+        text = text[: boundary.start()] if boundary else text
+        yield SlowText(segment, without_keys(text), authored=subject.is_authored(segment))
         if boundary:
             return
 
 
 def plain(segment: Segment) -> str:
     r"""Return a segment's text as a model reads it, with the same positions: a `\n` in JSON becomes a line end."""
-    text = segment.text.replace("\r\n", " \n")
+    text = segment.text
+    if "\r" in text:
+        text = text.replace("\r\n", " \n")
     if segment.kind not in ("tool", "tool_use") or "\\" not in text:
         return text
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)).ljust(6) if found[1] else _ESCAPED[found[2]], text)
@@ -107,7 +148,8 @@ def plain(segment: Segment) -> str:
 
 def without_keys(text: str) -> str:
     """Return a text with blanks in place of its keys, so that no message quotes one."""
-    return _blank(text, [(key.start, key.end) for key in keys(text)])
+    found = keys(text)
+    return _blank(text, [(key.start, key.end) for key in found]) if found else text
 
 
 def without_comments(text: str) -> str:
@@ -132,19 +174,17 @@ def _fenced(text: str, *, languages: bool = False) -> Iterator[tuple[int, int]]:
     """
     start, opened, named = 0, "", False
     within: list[tuple[int, bool]] = []  # fences that may open a block if the open one never ends
-    place = 0
-    for line in text.split("\n"):
-        fence = _FENCE.fullmatch(line) if "```" in line or "~~~" in line else None
+    for place, ends in sorted(lines_with(text, "```") + lines_with(text, "~~~")):
+        fence = _FENCE.fullmatch(text, place, ends)
         if fence and not opened:
             start, opened, named = place, fence[1], fence[2].lower() not in _WITHOUT_LANGUAGE
             within = [(start, named)]
         elif fence and fence[1].startswith(opened) and not fence[2]:
             if named or not languages:
-                yield start, place + len(line)
+                yield start, ends
             opened = ""
         elif fence:
             within.append((place, fence[2].lower() not in _WITHOUT_LANGUAGE))
-        place += len(line) + 1
     end = 0
     for start, named in within if opened else ():
         if start >= end:
