@@ -1,0 +1,113 @@
+"""A repository for a model to read: the names of its files, their texts, their ages, and its own system prompt.
+
+Names come from git, texts from the one careful reader. A text is read when it is asked for and kept until the file
+changes. It is safe for a prompt: hidden characters are shown and control tokens are disarmed, with a note.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from deepprompt.arguments import expect
+from deepprompt.errors import FileRefusedError, SourceError
+from deepprompt.prompt import Note, NotedText
+from deepprompt.sources.files import is_folder, path_text, read_below, shown_path
+from deepprompt.sources.git.names import list_names
+from deepprompt.sources.tree import fold_tree
+from deepprompt.text.hygiene import decode, neutralise, why_no_text
+
+TREE_BUDGET = 4_000
+MOST_FILE = 1 << 20
+_TIMEOUT = 10.0
+
+_Signature = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRepository:
+    """The files of a repository at one moment. `refreshed` returns them as they are now."""
+
+    folder: str
+    paths: tuple[str, ...]
+    """The regular files, tracked or not, that are not ignored; sorted, relative to the folder."""
+    ages: Mapping[str, int]
+    """How many commits are newer than the last change of each file; without an entry, more than a thousand."""
+    tree: tuple[str, ...]
+    """The paths within the budget of the tree: a line `folder/ (N files)` stands for files that did not fit."""
+    notes: tuple[Note, ...] = ()
+    tree_budget: int = TREE_BUDGET
+    timeout: float = _TIMEOUT
+    signatures: Mapping[str, _Signature] = field(default_factory=dict, repr=False, compare=False)
+    texts: dict[str, tuple[_Signature, NotedText]] = field(default_factory=dict, repr=False, compare=False)
+
+    def text(self, path: str) -> NotedText:
+        """Return the text of a file as a prompt shows it. Raise if there is none, or if it is no text."""
+        expect(path, str, "CodeRepository.text: path", "a path below the folder")
+        found = self.texts.get(path)
+        if found is None or self.signatures.get(path) != found[0]:
+            signature, text = _read(self.folder, path)
+            self.texts[path] = found = (signature, text)
+        return found[1]
+
+    def refreshed(self) -> CodeRepository:
+        """Return the repository as it is now. Texts of files that did not change are not read again."""
+        names, _, notes = list_names(self.folder, self.timeout)
+        signatures = _signatures(self.folder, names)
+        if signatures == self.signatures and tuple(notes) == self.notes:
+            return self
+        paths = tuple(signatures)
+        tree = self.tree if paths == self.paths else fold_tree(paths, self.tree_budget)
+        return replace(self, paths=paths, tree=tree, notes=tuple(notes), signatures=signatures)
+
+
+def load_repository(
+    folder: str | os.PathLike[str], *, tree_budget: int = TREE_BUDGET, timeout: float = _TIMEOUT
+) -> CodeRepository:
+    """Return the files of the repository in or around a folder, as far as they lie below the folder.
+
+    Git lists their names, and how long ago each was changed, within `timeout` seconds. The list that a prompt shows has
+    `tree_budget` tokens at most.
+    """
+    root = os.path.abspath(path_text(folder, "load_repository: folder"))
+    expect(tree_budget, int, "load_repository: tree_budget", "a number of tokens")
+    expect(timeout, int | float, "load_repository: timeout", "a number of seconds")
+    if not is_folder(root):
+        raise SourceError(f"{shown_path(root)}: there is no such folder")
+    names, ages, notes = list_names(root, timeout, ages=True)
+    signatures = _signatures(root, names)
+    paths = tuple(signatures)
+    tree = fold_tree(paths, tree_budget)
+    return CodeRepository(
+        root, paths, MappingProxyType(ages), tree, tuple(notes), tree_budget, timeout, signatures=signatures
+    )
+
+
+def _signatures(root: str, names: list[str]) -> dict[str, _Signature]:
+    """Return what tells whether a file changed, for each name that is a regular file."""
+    found = {}
+    for name in names:
+        try:
+            status = os.lstat(os.path.join(root, name))
+        except (OSError, ValueError):
+            continue  # deleted, and not committed yet
+        if stat.S_ISREG(status.st_mode):
+            found[name] = (status.st_mtime_ns, status.st_size, status.st_ino)
+    return found
+
+
+def _read(root: str, path: str) -> tuple[_Signature, NotedText]:
+    shown = shown_path(path)
+    try:
+        contents = read_below(root, path, MOST_FILE, lambda _: None, whole=True)
+    except FileRefusedError as error:
+        raise FileRefusedError(error.kind, f"{shown}: {error}") from None
+    if reason := why_no_text(contents.data):
+        raise FileRefusedError("refused", f"{shown}: {reason}")
+    notes: list[Note] = []
+    text = neutralise(decode(contents.data, shown, notes), shown, notes)
+    status = contents.status
+    return (status.st_mtime_ns, status.st_size, status.st_ino), NotedText(text, notes)
