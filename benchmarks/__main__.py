@@ -21,6 +21,7 @@ MODULES = {
     "builds": "building a prompt, and the preset catalogue",
     "startup": "a fresh process up to its first prompt, and the command line",
     "repositories": "git, in a small and in a large repository",
+    "instructions": "the load plan of 200 instruction files",
     "conversations": "ten messages more, after ten thousand",
     "streams": "a million prompts on one prefix, and a file of 50 GiB",
     "growth": "how cost grows with parts, messages, skills and hostile text",

@@ -116,16 +116,23 @@ def search_roots(cwd: str, home: str) -> list[str]:
 
 
 def read_below(
-    root: str, path: str, limit: int, may_pass: Callable[[str], str | None], *, whole: bool = False
+    root: str,
+    path: str,
+    limit: int,
+    may_pass: Callable[[str], str | None],
+    *,
+    whole: bool = False,
+    real_root: str = "",
 ) -> Contents:
     """Return the first `limit` bytes of the regular file at `path`, a relative path below `root`.
 
     `may_pass` is asked about the path that is wanted, about each link on the way, and about the path that is
     really read, all relative to the root with `/` between components; it returns a reason to refuse, or None.
-    With `whole`, a longer file is refused before anything of it is read.
+    With `whole`, a longer file is refused before anything of it is read. `real_root` is the root's real path, for
+    callers that read many files and know it.
     """
     try:
-        descriptor = _open(root, path, may_pass, walks=_WALKS)
+        descriptor = _open(root, path, may_pass, walks=_WALKS, real_root=real_root)
         try:
             status = os.fstat(descriptor)
             more = status.st_size > limit
@@ -210,13 +217,15 @@ def _read(descriptor: int, size: int) -> bytes:
     return b"".join(chunks)
 
 
-def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bool) -> int:
+def _open(root: str, path: str, may_pass: Callable[[str], str | None], walks: bool, real_root: str = "") -> int:
     """Open a file without letting the kernel follow a link: each link is read and checked here.
 
     Where folders cannot be walked by descriptor (`walks` is false), names are used instead, and a look at what
     was opened tells whether the file was swapped; a folder above it that is swapped in that moment is not seen.
     """
-    real_root = os.path.realpath(root, strict=True)  # a root that cannot be looked at is not one without files
+    real_root = real_root or os.path.realpath(
+        root, strict=True
+    )  # a root that cannot be looked at is not one without files
     todo = _components(path, root, real_root)
     _judge(may_pass, reversed(todo))
     done: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import lru_cache
 
 MOST_ALTERNATIVES = 256
 _MOST_SEGMENTS = 64
@@ -15,6 +15,7 @@ def matches(pattern: str, path: str) -> bool:
     return any(_matches(_segments(each), parts) for each in _alternatives(pattern))
 
 
+@lru_cache(maxsize=1_024)
 def _segments(pattern: str) -> tuple[str, ...]:
     segments: list[str] = []
     for segment in pattern.removeprefix("./").split("/"):
@@ -43,7 +44,7 @@ def _past_stars(segments: tuple[str, ...], places: set[int]) -> set[int]:
     return places | {place + 1 for place in places if place < len(segments) and segments[place] == "**"}
 
 
-@cache
+@lru_cache(maxsize=1_024)
 def _alternatives(pattern: str) -> tuple[str, ...]:
     """Return a pattern without braces, one for each choice; none if there are too many."""
     done: list[str] = []

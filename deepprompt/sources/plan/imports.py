@@ -31,7 +31,7 @@ class Importer:
         """Return an entry with its imports: in its text, or as entries after it."""
         if not entry.included:
             return [entry]
-        text, imported = self._expand(entry, candidate, (os.path.realpath(candidate.full),))
+        text, imported = self._expand(entry, candidate, (self._survey.real(candidate),))
         if text != entry.text:
             entry = replace(entry, text=text, bytes_included=len(text.encode()))
         return [entry, *imported]
@@ -67,7 +67,7 @@ class Importer:
         entry = replace(entry, kind="import", parent=parent.path, inline=self._rules.place != "after")
         if not entry.included:
             return "", [entry]
-        text, below = self._expand(entry, target, (*chain, os.path.realpath(target.full)))
+        text, below = self._expand(entry, target, (*chain, self._survey.real(target)))
         if text != entry.text and not entry.inline:
             entry = replace(entry, text=text, bytes_included=len(text.encode()))
         return text, [entry, *below]
@@ -81,7 +81,7 @@ class Importer:
             is_path = "/" in mention.path or "." in mention.path.strip(".")
             folder = os.path.isdir(target.full)
             return replace(missing, detail="it is a folder" if folder else "") if is_path else None
-        real = os.path.realpath(target.full)
+        real = survey.real(target)
         if real in chain and self._rules.repeat != "always":
             return replace(missing, reason="cycle", detail=shown)
         if self._rules.repeat == "never" and real in survey.loaded:

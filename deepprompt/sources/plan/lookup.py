@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from deepprompt.prompt import Note
 from deepprompt.sources.files import list_below, reason_of, shown_path
@@ -19,7 +20,7 @@ MOST_LEVELS = 8
 MOST_LISTED = 2_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for the paths that are worked out once
 class Candidate:
     """A file that a slot names: the folder it is looked up in, and its path below that folder."""
 
@@ -31,13 +32,13 @@ class Candidate:
     slot: Slot
     at: str
 
-    @property
+    @cached_property
     def path(self) -> str:
         """The path below the base."""
         below = os.path.relpath(self.folder, self.base)
         return self.name if below == os.curdir else f"{below.replace(os.sep, '/')}/{self.name}"
 
-    @property
+    @cached_property
     def full(self) -> str:
         """The whole path."""
         return os.path.join(self.folder, *self.name.split("/"))

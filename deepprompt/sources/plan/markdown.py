@@ -108,6 +108,8 @@ def _apart(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 def without_comments(text: str) -> str:
     """Return a text without the lines of HTML comments that start a line outside of code."""
+    if "<!--" not in text:
+        return text
     kept, comment = [], False
     for line, _, fence in fenced_lines(text):
         starts = not fence and bool(_COMMENT.match(line))

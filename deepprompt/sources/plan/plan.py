@@ -86,7 +86,7 @@ class InstructionPlan:
         entries = [*called, *files] if rules.touch.rules == "first" else [*files, *called]
         return replace(
             self,
-            entries=tuple(_limited(entries, rules.limit, survey.names)),
+            entries=tuple(_limited(entries, rules.limit, survey)),
             deviations=tuple(survey.deviations),
             notes=tuple(survey.notes),
             _waiting=tuple(waiting),
@@ -117,7 +117,7 @@ def _plan(rules: Profile, place: Place, portable: bool) -> InstructionPlan:
     return InstructionPlan(
         rules.name,
         place.project,
-        tuple(_without_waiting(_limited(survey.entries, rules.limit, survey.names))),
+        tuple(_without_waiting(_limited(survey.entries, rules.limit, survey))),
         tuple(survey.deviations),
         tuple(survey.notes),
         rules,
@@ -154,7 +154,7 @@ def _conditional(entries: Iterable[Entry], survey: Survey) -> Iterable[tuple[Ent
     """Yield the rules that wait for a path, each with the folder that its globs start from."""
     for entry in entries:
         if entry.reason == "conditional" and entry.globs:
-            yield entry, survey.bases[entry.path]
+            yield entry, survey.found[entry.path].folder
 
 
 def _without_waiting(entries: Iterable[Entry]) -> Iterable[Entry]:
@@ -171,7 +171,7 @@ def _between(top: str, folder: str) -> tuple[str, ...]:
     return tuple(os.path.join(top, *names[: depth + 1]) for depth in range(len(names)))
 
 
-def _limited(entries: list[Entry], limit: Limit, names: dict[str, str]) -> list[Entry]:
+def _limited(entries: list[Entry], limit: Limit, survey: Survey) -> list[Entry]:
     """Return the entries with their texts cut to the profile's limit. Notices have names that every machine has."""
     counted = [
         number
@@ -183,18 +183,18 @@ def _limited(entries: list[Entry], limit: Limit, names: dict[str, str]) -> list[
     rooms = spend([len(entries[number].text.encode()) for number in counted], limit)
     limited = list(entries)
     for number, room in zip(counted, rooms, strict=True):
-        limited[number] = _fitted(entries[number], room, names.get(entries[number].path, ""))
+        limited[number] = _fitted(entries[number], room, survey)
     return limited
 
 
-def _fitted(entry: Entry, room: int, name: str) -> Entry:
+def _fitted(entry: Entry, room: int, survey: Survey) -> Entry:
     size = len(entry.text.encode())
     unread = max(0, entry.bytes_file - entry.bytes_read)
     if size <= room and not unread:
         return entry
-    text, used = (
-        cut_at_line(entry.text, min(room, size), name or entry.path, size + unread) if room >= LEAST_ROOM else ("", 0)
-    )
+    text, used = "", 0
+    if room >= LEAST_ROOM:
+        text, used = cut_at_line(entry.text, min(room, size), survey.name(entry.path) or entry.path, size + unread)
     if not text:
         detail = "the other files fill the limit"
         return replace(entry, reason="over limit", detail=detail, text="", bytes_included=0)

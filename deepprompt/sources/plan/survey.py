@@ -35,10 +35,11 @@ class Survey:
         self.entries: list[Entry] = []
         self.notes: list[Note] = []
         self.deviations: list[Deviation] = []
-        self.names: dict[str, str] = {}  # a file's path as every machine has it, by its shown path
-        self.bases: dict[str, str] = {}  # the folder that a file was looked up in, by its shown path
+        self.found: dict[str, Candidate] = {}  # what was looked at, by its shown path
         self.loaded: dict[str, str] = {}  # the real paths of what is included, and how they are shown
         self._room, self._files = TOTAL_LIMIT, 0
+        self._real_folders = {folder: folder for folder in (place.top, *place.chain)}  # they are real already
+        self._real_files: dict[str, str] = {}
         self._same: dict[object, str] = {}  # what makes two files the same, and the first of them
         self._imports = Importer(self, profile.imports) if profile.imports and imports else None
         self._passed = {*os.path.relpath(place.cwd, place.top).split(os.sep)}
@@ -100,8 +101,7 @@ class Survey:
         kind: EntryKind = candidate.slot.kind  # type: ignore[assignment]  # checked when the profile was read
         trust: Trust = "user" if candidate.at == "home" else "repository"
         shown = self.shown(candidate)
-        self.bases.setdefault(shown, candidate.folder)
-        self.names.setdefault(shown, self._portable(candidate))
+        self.found.setdefault(shown, candidate)
         return Entry(shown, kind, trust, reason, detail)
 
     def shown(self, candidate: Candidate) -> str:
@@ -112,22 +112,46 @@ class Survey:
         path = os.path.normpath(os.path.join(self.place.given, candidate.name)) if at_cwd else candidate.full
         return one_line(shown_path(path))
 
+    def name(self, shown: str) -> str:
+        """Return the path of a file as every machine has it, by its shown path; "" if it is not known."""
+        return self._portable(self.found[shown]) if shown in self.found else ""
+
     def _portable(self, candidate: Candidate) -> str:
         at_home = candidate.at == "home"
         path = os.path.relpath(candidate.full, self.place.home if at_home else self.place.project)
         return one_line(shown_path(("~/" if at_home else "") + path.replace(os.sep, "/")))
 
+    def real(self, candidate: Candidate) -> str:
+        """Return the real path of a file."""
+        full = candidate.full
+        if full not in self._real_files:
+            folder, name = os.path.split(full)
+            linked = os.path.islink(full)
+            self._real_files[full] = os.path.realpath(full) if linked else os.path.join(self._real(folder), name)
+        return self._real_files[full]
+
+    def _real(self, folder: str) -> str:
+        """Return the real path of a folder, which is looked up once for a plan."""
+        if folder not in self._real_folders:
+            self._real_folders[folder] = os.path.realpath(folder)
+        return self._real_folders[folder]
+
     def read(self, candidate: Candidate, *, again: bool = False) -> Entry:
         """Read one file and return its entry, with its text if it may be included. `again` allows a repetition."""
         entry = self._entry(candidate, "loaded")
-        full = candidate.full.lstrip(os.sep).replace(os.sep, "/")
-        if any(matches(pattern.lstrip("/"), full) for pattern in self.profile.exclude):
+        if self.profile.exclude and self._is_excluded(candidate.full):
             return replace(entry, reason="excluded", detail="by the profile")
         self._files += 1
         if self._files > MOST_FILES or self._room <= 0:
             return replace(entry, reason="over limit", detail="too many files, or too much text, for one plan")
         try:
-            contents = read_below(candidate.base, candidate.path, min(FILE_LIMIT, self._room), self.may_pass)
+            contents = read_below(
+                candidate.base,
+                candidate.path,
+                min(FILE_LIMIT, self._room),
+                self.may_pass,
+                real_root=self._real(candidate.base),
+            )
         except FileRefusedError as error:
             return self._refused(entry, error)
         self._room -= len(contents.data)
@@ -138,6 +162,10 @@ class Survey:
         if reason := why_no_text(contents.data):
             return replace(entry, reason="refused", detail=reason)
         return self._judged(candidate, entry, contents, again=again)
+
+    def _is_excluded(self, path: str) -> bool:
+        path = path.lstrip(os.sep).replace(os.sep, "/")
+        return any(matches(pattern.lstrip("/"), path) for pattern in self.profile.exclude)
 
     def _judged(self, candidate: Candidate, entry: Entry, contents: Contents, *, again: bool) -> Entry:
         """Return the entry of a file that was read: its text, or why it is not included."""
@@ -157,10 +185,10 @@ class Survey:
         globs, words = conditions(raw, candidate.slot)
         if globs or words:
             return replace(entry, reason="conditional", detail=words or ", ".join(globs), globs=globs)
-        if not again and (twin := self._twin(candidate, contents, text)):
+        if not again and (twin := self._twin(candidate, entry.path, contents, text)):
             reason: EntryReason = "shadowed" if self.profile.dedupe == "name" else "duplicate"
             return replace(entry, reason=reason, detail=twin, text="", bytes_included=0)
-        self.loaded.setdefault(os.path.realpath(candidate.full), entry.path)
+        self.loaded.setdefault(self.real(candidate), entry.path)
         if contents.more:
             return replace(entry, reason="cut", detail=f"no more than {len(contents.data)} bytes are read")
         return entry
@@ -174,9 +202,8 @@ class Survey:
     def _deviate(self, path: str, ours: str, agent: str) -> None:
         self.deviations.append(Deviation(path, ours, agent))
 
-    def _twin(self, candidate: Candidate, contents: Contents, text: str) -> str:
+    def _twin(self, candidate: Candidate, shown: str, contents: Contents, text: str) -> str:
         """Return the earlier file that this one repeats, by the profile's measure; "" for the first of its kind."""
-        shown = self.shown(candidate)
         twin = self._same.setdefault(self._key(candidate, contents, text), shown)
         return "" if twin == shown else twin
 
@@ -184,7 +211,7 @@ class Survey:
         status = contents.status
         match self.profile.dedupe:
             case "real path":
-                return os.path.realpath(candidate.full)
+                return self.real(candidate)
             case "file":
                 return status.st_dev, status.st_ino
             case "text":

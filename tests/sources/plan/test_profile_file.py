@@ -9,6 +9,7 @@ import pytest
 from deepprompt.errors import SourceError
 from deepprompt.sources.plan.profile_file import load_profile, profile_names
 
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "instructions.md"
 BUNDLED = (
     "agents", "claude-code", "codex", "copilot-cli", "deepseek", "dsh", "gemini-cli", "goose", "kimi-cli", "opencode",
     "openhands", "qwen-code",
@@ -22,6 +23,16 @@ def test_the_bundled_profiles() -> None:
         profile = load_profile(name)
         assert profile.agent and profile.version and profile.recorded == "2026-11-17"
         assert all(slot.names for group in profile.groups for slot in group.slots)
+
+
+def test_the_page_names_every_profile_and_deviation() -> None:
+    """docs/instructions.md has a row for each profile with its version, and each sentence of its `guard`."""
+    page = PAGE.read_text("utf-8")
+    for name in BUNDLED:
+        profile = load_profile(name)
+        (line,) = (line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+        assert profile.agent == "deepprompt" or name == "agents" or profile.version in line
+        assert [f"- `{name}`: {sentence}" in page for sentence in profile.guard] == [True] * len(profile.guard)
 
 
 def test_a_profile_of_ones_own_extends_another(tmp_path: Path) -> None:
