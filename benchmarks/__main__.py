@@ -24,6 +24,7 @@ MODULES = {
     "instructions": "the load plan of 200 instruction files",
     "conversations": "ten messages more, after ten thousand",
     "streams": "a million prompts on one prefix, and a file of 50 GiB",
+    "batches": "a million requests of a batch on one prefix",
     "growth": "how cost grows with parts, messages, skills and hostile text",
 }
 

@@ -12,6 +12,7 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _NAMES = {
+    "batch.template": ("RequestTemplate",),
     "catalog": ("bundled", "from_folder", "from_package"),
     "checks.blame.blame": ("blame",),
     "checks.cache.simulate": ("simulate",),

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from deepprompt.batch.template import RequestTemplate as RequestTemplate
 from deepprompt.catalog import bundled as bundled
 from deepprompt.catalog import from_folder as from_folder
 from deepprompt.catalog import from_package as from_package

@@ -39,6 +39,7 @@ ROOMS = (
     "systems",
     "providers",
     "request",
+    "batch",
     "checks",
     "session",
     "inspector",

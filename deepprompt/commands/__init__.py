@@ -26,6 +26,7 @@ COMMANDS = {
     "cache": "simulate a provider's cache over a conversation",
     "explain": "list the parts of a prompt with sizes that add up",
     "inspect": "write a page that shows a prompt, a difference or a session",
+    "batch": "write the files of a provider's batch, or join its results",
     "completion": "print a script that completes commands and options in a shell",
     "help": "show an overview, or the help of one command",
 }
