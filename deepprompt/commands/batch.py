@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "paths",
-        metavar="ROWS | join DIR RESULTS",
+        metavar="PATH",
         nargs="+",
         type=given,
         help="a table as .jsonl, .csv or .parquet; or the word join, the folder of the batch, and the files of results",
