@@ -47,6 +47,16 @@ conversation.send_message("PROBE")
 conversation.run()
 """
 
+# A library without a model: its text is sent as a request, so that it is read like the others'.
+_DSH = """
+const folder = process.env.PATH.split(":")[0] + "/../@deepseek-ai/dsh-agent-instructions/lib/index.js";
+const { loadBaselineInstructions } = await import(folder);
+const home = process.env.HOME + "/.dsh";
+const found = await loadBaselineInstructions({ cwd: process.cwd(), dshHome: home, maxBytes: 65536 });
+const body = { tools: [{}], messages: [{ content: JSON.stringify(found ?? "") }, { content: "PROBE" }] };
+await fetch(process.argv[1] + "/v1/chat/completions", { method: "POST", body: JSON.stringify(body) });
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Agent:
@@ -120,6 +130,7 @@ AGENTS = {
         },
     ),
     "openhands": Agent(("python", "-c", _OPENHANDS, "{url}/v1"), {"OPENHANDS_SUPPRESS_BANNER": "1"}),
+    "dsh": Agent(("node", "--input-type=module", "-e", _DSH, "{url}")),
     "copilot-cli": Agent(
         ("copilot", "-p", PROBE, "--allow-all-tools"),
         {"COPILOT_PROVIDER_BASE_URL": "{url}/v1", "COPILOT_MODEL": "stub", "COPILOT_PROVIDER_API_KEY": "stub"},

@@ -29,6 +29,7 @@ ON_PURPOSE = {
     "claude-code rules": "rules are sorted",
     "claude-code rules-order-1": "rules are sorted",
     "claude-code rules-order-2": "rules are sorted",
+    "gemini-cli import-home": "CLAUDE files are refused in a profile that does not name them",
     "goose import-home": "CLAUDE files are refused in a profile that does not name them",
     "qwen-code import-home": "CLAUDE files are refused in a profile that does not name them",
     "goose invalid-utf8": "bytes that are not UTF-8 are replaced",
@@ -108,7 +109,7 @@ def test_what_the_guard_leaves_out_is_a_deviation(profile: str, tmp_path: Path) 
 def test_every_recorded_case_is_held() -> None:
     """All recorded cases are here, each once, and each exception names one of them."""
     known = [f"{profile} {case['id']}" for profile, case in cases()]
-    assert len({*known}) == len(known) == 349
+    assert len({*known}) == len(known) == 386
     assert {*ON_PURPOSE, *SETTINGS} <= {*known}
 
 
