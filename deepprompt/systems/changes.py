@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from deepprompt.prompt import BOUNDARY_PART, Note, sha256_hex
 from deepprompt.systems.preset_file import ROW, Reader
@@ -86,8 +85,7 @@ class Changes:
         self.reader.refuse_others(change, ("set", "when", "pace", "before"), where)
         if (index := self._index(change["set"], where)) is not None:
             row = self.rows[index]
-            self.rows[index] = replace(
-                row,
+            self.rows[index] = row.but(
                 when=self.reader.take(change, where, "when", str, row.when),
                 pace=self.reader.pace(change, where, row.pace),
                 before=self.reader.take(change, where, "before", str, row.before),
@@ -100,7 +98,7 @@ class Changes:
         if found is not None and self.rows[found].kind in ("part", "text"):
             row = self.rows[found]
             file = with_note(self.reader.file(name, "", where), row.file("part"))
-            self.rows[found] = replace(row, kind="part", what=name, files=(("part", file),))
+            self.rows[found] = row.but(kind="part", what=name, files=(("part", file),))
             return
         files = files_of(self.parent)
         if name in files:
@@ -127,22 +125,20 @@ def files_of(preset: Preset) -> dict[str, File]:
 
 def with_files(preset: Preset, swap: Callable[[File], File]) -> Preset:
     """Return a preset with each of its files replaced."""
-    return replace(
-        preset,
+    return preset.but(
         rows=tuple(row.with_files(swap) for row in preset.rows),
         variables={
-            name: replace(
-                variable,
-                cases=tuple(replace(case, part=swap(case.part)) if case.part else case for case in variable.cases),
+            name: variable.but(
+                cases=tuple(case.but(part=swap(case.part)) if case.part else case for case in variable.cases),
             )
             for name, variable in preset.variables.items()
         },
         own_tools={
-            name: replace(tool, description=swap(tool.description), schema=swap(tool.schema))
+            name: tool.but(description=swap(tool.description), schema=swap(tool.schema))
             for name, tool in preset.own_tools.items()
         },
-        own_agents={name: replace(agent, part=swap(agent.part)) for name, agent in preset.own_agents.items()},
-        own_reminders={name: replace(each, part=swap(each.part)) for name, each in preset.own_reminders.items()},
+        own_agents={name: agent.but(part=swap(agent.part)) for name, agent in preset.own_agents.items()},
+        own_reminders={name: each.but(part=swap(each.part)) for name, each in preset.own_reminders.items()},
     )
 
 
@@ -150,12 +146,12 @@ def with_note(file: File, replaced: File | None, unrecorded: str = "") -> File:
     """Return a file that replaces another, with a note if that one is not the text that it was written against."""
     written_against = recorded(file)
     if written_against is None:
-        return replace(file, note=Note("kept", file.origin, unrecorded)) if unrecorded else file
+        return file.but(note=Note("kept", file.origin, unrecorded)) if unrecorded else file
     if replaced is None or written_against == sha256_hex(_exact(replaced)):
         return file
     see = f"deepprompt diff {replaced.family}/{replaced.name} --parts {file.catalog.label}"
     detail = f"an override of a text that has changed since; see '{see}'"
-    return replace(file, note=Note("kept", file.origin, detail))
+    return file.but(note=Note("kept", file.origin, detail))
 
 
 def recorded(file: File) -> str | None:

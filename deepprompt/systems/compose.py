@@ -6,7 +6,6 @@ What stands before the boundary is kept for the last few inputs, so that a turn 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from deepprompt.prompt import (
     BOUNDARY_PART,
@@ -21,7 +20,7 @@ from deepprompt.prompt import (
 )
 from deepprompt.systems.conditions import parse_condition
 from deepprompt.systems.context import render_sections
-from deepprompt.systems.rows import SLOTS, Row
+from deepprompt.systems.rows import SLOTS, Row, Value, value
 from deepprompt.systems.values import Values
 from deepprompt.text.disarm import escape_boundary
 from deepprompt.text.hygiene import is_blank, scrub
@@ -83,8 +82,8 @@ class Inputs:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+@value
+class Choice(Value):
     """A row, whether it is in the prompt, and why."""
 
     row: Row
@@ -92,8 +91,8 @@ class Choice:
     why: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Kept:
+@value
+class _Kept(Value):
     """The parts before the boundary for some inputs, and the values of the project that they depend on."""
 
     parts: tuple[Part, ...]

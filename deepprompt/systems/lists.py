@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     Item = dict[str, str]
 
 
-def instruction_items(around: Surroundings | None) -> list[Item]:
-    """Return the instruction files."""
-    return [{"PATH": file.path, "CONTENT": file.content} for file in around.instructions] if around else []
-
-
 def claude_md_items(around: Surroundings | None) -> list[Item]:
     """Return the CLAUDE.md files, the ones nearest to the working folder first."""
     files = getattr(around.claude_md, "files", ()) if around is not None else ()

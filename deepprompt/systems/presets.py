@@ -7,7 +7,6 @@ compiled into `bundled_presets`, so that a first prompt neither parses TOML nor 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from os import PathLike
 
@@ -15,7 +14,7 @@ from deepprompt.catalog import Catalog, bundled, from_folder
 from deepprompt.errors import DeepPromptError, PresetError, UnknownPartError
 from deepprompt.prompt import Prompt
 from deepprompt.systems.preset_file import FILE, Reader
-from deepprompt.systems.rows import SLOTS, Agent, File, OwnList, PresetReminder, Row, Tool, Variable
+from deepprompt.systems.rows import SLOTS, Agent, File, OwnList, PresetReminder, Row, Tool, Value, Variable, value
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
@@ -30,8 +29,8 @@ SLOTS_PRESET = "slots@1.0.0"
 _UNRECORDED = "an override; overrides.table does not say what it was written against"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Preset:
+@value
+class Preset(Value):
     """A preset: ordered rows, and the variables, flags, lists, tools, agents and reminders that go with them."""
 
     family: str
@@ -40,14 +39,14 @@ class Preset:
     written_for: tuple[str, ...] = ()
     """Patterns for the models whose name the wording speaks, none for any."""
     rows: tuple[Row, ...] = ()
-    variables: Mapping[str, Variable] = field(default_factory=dict)
-    flags: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    variables: Mapping[str, Variable] = {}
+    flags: Mapping[str, str | tuple[str, ...]] = {}
     """What each flag means; for an axis, its values."""
-    lists: Mapping[str, OwnList] = field(default_factory=dict)
-    own_tools: Mapping[str, Tool] = field(default_factory=dict)
-    own_agents: Mapping[str, Agent] = field(default_factory=dict)
-    own_reminders: Mapping[str, PresetReminder] = field(default_factory=dict)
-    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    lists: Mapping[str, OwnList] = {}
+    own_tools: Mapping[str, Tool] = {}
+    own_agents: Mapping[str, Agent] = {}
+    own_reminders: Mapping[str, PresetReminder] = {}
+    orders: Mapping[str, tuple[str, ...]] = {}
     """Other orders of the rows, by name."""
     join: str = "\n\n"
     fixed_order: bool = False
@@ -55,7 +54,7 @@ class Preset:
     """The preset that this one extends, as NAME@VERSION."""
     label: str = "deepprompt"
     """The catalogue that it comes from."""
-    kept: dict[object, Any] = field(default_factory=dict)
+    kept: dict[object, Any] = {}  # noqa: RUF012 - each has its own
     """What was composed for the last inputs. It can be cleared."""
 
     def __repr__(self) -> str:
@@ -76,7 +75,7 @@ class Preset:
         if order not in self.orders:
             raise UnknownPartError(f"no order named {order!r}; there are: {', '.join(self.orders) or 'none'}")
         rows = {row.name: row for row in self.rows}
-        return replace(self, rows=tuple(rows[name] for name in self.orders[order]), kept={})
+        return self.but(rows=tuple(rows[name] for name in self.orders[order]), kept={})
 
     def compose(
         self,
@@ -217,8 +216,7 @@ def _read(
     reader = Reader(data, home, find, problems)
     reader.top()
     parent = _parent(reader, catalogs, (*below, f"{home[1]}@{home[2]}"))
-    preset = replace(
-        parent,
+    preset = parent.but(
         family=home[1],
         version=home[2],
         label=home[0].label,
@@ -241,13 +239,13 @@ def _read(
         rows = []
         for number, table in enumerate(reader.take(data, "", "rows", list, []), 1):
             rows += _inherited(reader, table, number, parent, catalogs)
-    preset = replace(preset, rows=tuple(rows))
+    preset = preset.but(rows=tuple(rows))
     if changes := reader.take(data, "", "changes", list, []):
         from deepprompt.systems.changes import Changes, with_files
 
         applied = Changes(reader, preset, rows)
         applied.apply(changes)
-        preset = with_files(replace(preset, rows=tuple(rows)), applied.swap)
+        preset = with_files(preset.but(rows=tuple(rows)), applied.swap)
     if not preset.rows:
         reader.problem("", "no rows: give some, or extend a preset that has them")
     return preset
@@ -258,21 +256,21 @@ def _parent(reader: Reader, catalogs: tuple[Catalog, ...], below: tuple[str, ...
     if not ask:
         if "changes" in reader.data:
             reader.problem("changes", "there is nothing to change: name a preset in extends, or give rows")
-        return Preset("", "")
+        return Preset("", "", kept={})
     if reader.home[0].is_released and "@" not in ask:
         reader.problem("extends", f"a released preset extends one version: write NAME@VERSION, not {ask!r:.60}")
     try:
         _, family, version = _find(ask, catalogs)
         if f"{family}@{version}" in below:
             reader.problem("extends", f"{' extends '.join([*below, f'{family}@{version}'])}: a circle")
-            return Preset("", "")
+            return Preset("", "", kept={})
         return _load(f"{family}@{version}", catalogs, below)
     except PresetError as error:
         for problem in error.problems:
             reader.problem("extends", problem)
     except DeepPromptError as error:
         reader.problem("extends", str(error))
-    return Preset("", "")
+    return Preset("", "", kept={})
 
 
 def _inherited(reader: Reader, table: Any, number: int, parent: Preset, catalogs: tuple[Catalog, ...]) -> Iterable[Row]:
@@ -314,7 +312,7 @@ def _slot(reader: Reader, row: Row, catalogs: tuple[Catalog, ...]) -> Iterable[R
         return ()
     found = known[row.what]
     when = found.when if row.when == "always" else row.when
-    return (replace(found, name=row.name, when=when, before=row.before),)
+    return (found.but(name=row.name, when=when, before=row.before),)
 
 
 def _overridden(preset: Preset, own: Catalog) -> Preset:
@@ -344,7 +342,7 @@ def _overridden(preset: Preset, own: Catalog) -> Preset:
                 problems.append(f"{file.origin} overrides nothing: {said}; {did_you_mean(file.name, list(known))}")
             else:
                 old = known[file.name]
-                chosen[file.name] = with_note(replace(file, keeps_newline=old.keeps_newline), old, _UNRECORDED)
+                chosen[file.name] = with_note(file.but(keeps_newline=old.keeps_newline), old, _UNRECORDED)
     if problems:
         raise PresetError(problems)
     return with_files(preset, lambda file: chosen.get(file.name, file)) if chosen else preset

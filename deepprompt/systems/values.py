@@ -127,6 +127,9 @@ class Values:
         return self._items[name]
 
     def _made(self, name: str) -> list[dict[str, Any]]:
+        if name == "instructions":
+            files = self.around.instructions if self.around is not None else ()
+            return [{"PATH": file.path, "CONTENT": file.content} for file in files]
         from deepprompt.systems import lists
 
         if name in self.preset.lists:
@@ -134,7 +137,6 @@ class Values:
             items = [dict(item) for item in self.inputs.lists.get(name, ())]
             return sorted(items, key=lambda item: str(item.get(own.sort, ""))) if own.sort else items
         makers: dict[str, Callable[[], list[dict[str, str]]]] = {
-            "instructions": lambda: lists.instruction_items(self.around),
             "claude_md": lambda: lists.claude_md_items(self.around),
             "skills": lambda: lists.skill_items(self.around),
             "mcp": lambda: lists.server_items(self.inputs.mcp, self.input_notes),
