@@ -26,7 +26,7 @@ from deepprompt import (
 )
 from deepprompt.prompt import Pace
 from deepprompt.systems.context import forget
-from deepprompt.systems.toolset import known_tools
+from deepprompt.systems.presets import load_preset
 
 PARTS = 20
 CONTEXTS = 32
@@ -142,7 +142,7 @@ def full_config() -> PromptAssemblyConfig:
         cwd="/home/user/project",
         os="linux",
         shell="bash",
-        enabled_tools=sorted(set(known_tools().values())),
+        enabled_tools=sorted(load_preset("claude_code@2.1.37").own_tools),
         sessions_enabled=True,
         memory_enabled=True,
         mcp_servers=[McpServer("search", "Ask it.", ("find", "read"))],

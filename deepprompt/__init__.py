@@ -58,7 +58,7 @@ _NAMES = {
         "Tier", "TieredContext", "UrlContent", "assemble_messages", "commit_prompt", "compaction_prompt",
         "compose_messages", "edit_reminder", "tiered_system_prompt",
     ),
-    "systems.toolset": ("tool_definitions",),
+    "systems.tools": ("tool_definitions",),
     "tokens": ("estimate_tokens",),
     "tools": ("fingerprint",),
     "words": ("Lifetime", "Marks", "OnChange", "Order", "Target"),

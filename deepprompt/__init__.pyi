@@ -80,7 +80,7 @@ from deepprompt.systems.tiers import compaction_prompt as compaction_prompt
 from deepprompt.systems.tiers import compose_messages as compose_messages
 from deepprompt.systems.tiers import edit_reminder as edit_reminder
 from deepprompt.systems.tiers import tiered_system_prompt as tiered_system_prompt
-from deepprompt.systems.toolset import tool_definitions as tool_definitions
+from deepprompt.systems.tools import tool_definitions as tool_definitions
 from deepprompt.tokens import estimate_tokens as estimate_tokens
 from deepprompt.tools import fingerprint as fingerprint
 from deepprompt.words import Lifetime as Lifetime

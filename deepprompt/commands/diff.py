@@ -10,7 +10,7 @@ from deepprompt.commands.catalogs import add_parts_option, catalog_of, find_part
 from deepprompt.commands.output import write, write_json
 from deepprompt.errors import UnknownPartError
 from deepprompt.prompt import sha256_hex
-from deepprompt.systems.overrides import Overrides
+from deepprompt.systems.changes import override_of, recorded
 from deepprompt.tokens import estimate_tokens
 
 
@@ -57,15 +57,14 @@ def _show_override(options: argparse.Namespace) -> int:
     except UnknownPartError:
         _refuse_version(options, own)
         raise
-    overrides = Overrides(bundled(), own)
-    own_version = overrides.version_of(family, version, part)
-    if own_version is None:
+    override = override_of(own, family, version, part + SUFFIX)
+    if override is None:
         raise UnknownPartError(f"{options.parts} has no override of {family}/{part}")
-    recorded = overrides.recorded(family, own_version, part)
+    digest = recorded(override)
     texts = {known: bundled().text(family, known, part) for known in bundled().versions(family)
              if bundled().has(family, known, part + SUFFIX)}  # fmt: skip
-    start = next((text for text in texts.values() if sha256_hex(text) == recorded), None)
-    now, yours = texts[version], overrides.own.text(family, own_version, part)
+    start = next((text for text in texts.values() if sha256_hex(text) == digest), None)
+    now, yours = texts[version], own.text(family, override.version, part)
     found = {"part": f"{family}/{part}", "written against": start, "bundled": now, "yours": yours}
     if options.json:
         write_json(found)

@@ -12,7 +12,7 @@ from deepprompt.commands.output import write
 from deepprompt.errors import SourceError
 from deepprompt.prompt import sha256_hex
 from deepprompt.sources.files import read_named
-from deepprompt.systems.overrides import TABLE
+from deepprompt.systems.changes import OVERRIDES
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _start_override(folder: str, family: str, version: str, part: str, text: str) -> None:
     path = os.path.join(folder, family, version, *part.split("/")) + SUFFIX
-    table = os.path.join(folder, family, version, TABLE)
+    table = os.path.join(folder, family, version, OVERRIDES)
     if os.path.lexists(path):
         raise SourceError(f"{path}: the override exists already; edit it, or remove it first")
     lines = ""

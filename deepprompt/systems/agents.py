@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepprompt.arguments import expect, expect_each, expect_texts
-from deepprompt.catalog import Catalog, bundled
+from deepprompt.catalog import Catalog
 from deepprompt.errors import MessageError, SkillError, UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Part, Prompt, notes_of
 from deepprompt.sources.skills import SkillStore
 from deepprompt.systems.budget import check_budget
-from deepprompt.systems.overrides import Overrides
-from deepprompt.systems.preset import PromptAssemblyConfig, environment_part
+from deepprompt.systems.preset import CLAUDE_CODE, PromptAssemblyConfig, environment_part
+from deepprompt.systems.presets import load_preset
 from deepprompt.systems.variables import interpolate, variables_of
 from deepprompt.text.disarm import escape_roles, escape_tags
 from deepprompt.text.hygiene import scrub
 from deepprompt.text.suggest import did_you_mean
 
-_FAMILY, _VERSION = "claude_code", "2.1.37"
 _REMINDER_TAG = "system-reminder"
 # The Responses API has names of its own for blocks, and does not take `text` beside them.
 _RESPONSES_BLOCKS = ("input_text", "input_image", "input_file")
@@ -103,18 +102,18 @@ def _skill_body(name: str, skills: SkillStore | Mapping[str, str] | None) -> str
 def agent_prompt(name: str, overrides: Catalog | None = None, /) -> str:
     """Return the prompt of a bundled agent, or your own wording of it."""
     expect(name, str, "agent_prompt: name", "one of agent_names()")
-    return _listed("agents", "agent", name, overrides).removesuffix("\n")
+    return _listed("agent", name, overrides)
 
 
 def agent_names() -> list[str]:
     """Return the names of the bundled agents."""
-    return _names("agents")
+    return list(load_preset(CLAUDE_CODE).own_agents)
 
 
 def reminder(name: str, overrides: Catalog | None = None, /, **variables: object) -> str:
     """Return a reminder for the end of a user's message, in its tag, with the values of its variables."""
     expect(name, str, "reminder: name", "one of reminder_names()")
-    text = _listed("reminders", "reminder", name, overrides)
+    text = _listed("reminder", name, overrides)
     wanted = [variable.lower() for variable in variables_of(text)]
     if unknown := sorted(set(variables) - set(wanted)):
         takes = ", ".join(wanted) or "none"
@@ -122,7 +121,7 @@ def reminder(name: str, overrides: Catalog | None = None, /, **variables: object
     if unset := sorted(variable for variable, value in variables.items() if value is None):
         raise VariableError(f"reminder {name!r} needs a value for {', '.join(unset)}, not None")
     values = {variable.upper(): scrub(str(value)) for variable, value in variables.items()}
-    body = interpolate(text.removesuffix("\n"), values, f"reminders/{name}", [], allow_empty=True)
+    body = interpolate(text, values, f"reminders/{name}", [], allow_empty=True)
     # Escape the whole body: the text around a value could complete a tag that the value starts.
     body = escape_tags(body, (_REMINDER_TAG,))
     return f"<{_REMINDER_TAG}>\n{body}\n</{_REMINDER_TAG}>"
@@ -130,7 +129,7 @@ def reminder(name: str, overrides: Catalog | None = None, /, **variables: object
 
 def reminder_names() -> list[str]:
     """Return the names of the bundled reminders."""
-    return _names("reminders")
+    return list(load_preset(CLAUDE_CODE).own_reminders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +142,10 @@ class Reminder:
 
 
 def all_reminders() -> tuple[Reminder, ...]:
-    """Return every bundled reminder, in the order of its table."""
-    lines = [columns for _, columns in bundled().lines(_FAMILY, _VERSION, "reminders.table")]
+    """Return every bundled reminder, in order."""
     return tuple(
-        Reminder(name, trigger, () if variables == "-" else tuple(variables.lower().split(",")))
-        for name, trigger, variables in lines
+        Reminder(each.name, each.trigger, tuple(name.lower() for name in variables_of(each.part.text)))
+        for each in load_preset(CLAUDE_CODE).own_reminders.values()
     )
 
 
@@ -195,14 +193,10 @@ def _text_type(blocks: Sequence[object]) -> str:
     return "input_text" if any(kind in _RESPONSES_BLOCKS for kind in types) else "text"
 
 
-def _names(kind: str) -> list[str]:
-    return [columns[0] for _, columns in bundled().lines(_FAMILY, _VERSION, f"{kind}.table")]
-
-
-def _listed(kind: str, word: str, name: str, overrides: Catalog | None) -> str:
-    if name not in _names(kind):
-        raise UnknownPartError(f"no {word} named {name!r}; {did_you_mean(name, _names(kind))}")
-    part = f"{kind}/{name}"
-    if overrides and (found := Overrides(bundled(), overrides).find(_FAMILY, _VERSION, part, [])):
-        return found[0]
-    return bundled().text(_FAMILY, _VERSION, part)
+def _listed(word: str, name: str, overrides: Catalog | None) -> str:
+    """Return the text of an agent or a reminder."""
+    preset = load_preset(CLAUDE_CODE, *([overrides] if overrides else []))
+    known = preset.own_agents if word == "agent" else preset.own_reminders
+    if name not in known:
+        raise UnknownPartError(f"no {word} named {name!r}; {did_you_mean(name, list(known))}")
+    return known[name].part.text

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from deepprompt.catalog import bundled
 from deepprompt.errors import DeepPromptError, SourceError
 from deepprompt.prompt import (
-    BOUNDARY_PART,
     CONTEXT_HEADINGS,
     DYNAMIC_CONTEXT_BOUNDARY,
-    INSTRUCTIONS_HEADING,
-    SKILLS_HEADING,
     Note,
     Pace,
     Part,
@@ -25,9 +21,11 @@ from deepprompt.prompt import (
     notes_of,
 )
 from deepprompt.sources.project import ProjectContext
+from deepprompt.systems.compose import Inputs, prefix
 from deepprompt.systems.context import refuse_project, render_sections
+from deepprompt.systems.presets import load_preset
 from deepprompt.text.disarm import escape_boundary, escape_roles
-from deepprompt.text.hygiene import is_blank, one_line, scrub
+from deepprompt.text.hygiene import scrub
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 
     _T = TypeVar("_T")
 
-BASE_V1 = "base@1.0.0"
+DEEPSEEK_V1 = "deepseek@1.0.0"
 
 # What an argument takes, for messages: the calls that return it.
 _BASE = "text (files go to instructions=, parts to base_parts=)"
@@ -57,7 +55,24 @@ if not TYPE_CHECKING:  # which know the one name that there is
     def __getattr__(name: str) -> str:
         if name != "BASE_PROMPT_V1":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return "".join(part.text for part in _joined(bundled().parts(BASE_V1)))
+        return load_preset(DEEPSEEK_V1).compose().static_prefix
+
+
+class _Given:
+    """The files and skills that a builder was given, as a preset asks for them."""
+
+    __slots__ = ("_directory", "instructions")
+
+    def __init__(self, instructions: list[InstructionFile], directory: str) -> None:
+        self.instructions = instructions
+        self._directory = directory
+
+    @property
+    def skills(self) -> _Given:
+        return self
+
+    def index_text(self) -> str:
+        return self._directory
 
 
 class SystemPromptBuilder:
@@ -81,18 +96,25 @@ class SystemPromptBuilder:
     ) -> None:
         if project is not None and not hasattr(project, "git_status"):
             refuse_project(project)
+        if not isinstance(static_base, str):
+            raise _wrong("SystemPromptBuilder: static_base", _BASE, static_base)
+        if not isinstance(skill_directory, str):
+            takes = "text, as load_skills(cwd).index_text() returns"
+            raise _wrong("SystemPromptBuilder: skill_directory", takes, skill_directory)
         notes: list[Note] = [
             note for given in (static_base, instructions, skill_directory, append) for note in notes_of(given)
         ]
-        parts = _base_parts(static_base, expect_parts(base_parts, "SystemPromptBuilder: base_parts", _PARTS), notes)
+        base = expect_parts(base_parts, "SystemPromptBuilder: base_parts", _PARTS)
+        if static_base and base:
+            raise SourceError("SystemPromptBuilder: static_base and base_parts are two bases; give one of them")
+        if static_base:
+            base = (Part("base", static_base, Pace.RELEASE, "argument:static_base"),)
+        if not isinstance(append, str):
+            append = expect_parts(append, "SystemPromptBuilder: append", f"text, or {_PARTS}")
         # A caller's own class with these fields will do, so the type is not checked.
-        parts += _instruction_parts(_each(instructions, "content", "SystemPromptBuilder: instructions", _FILES), notes)
-        parts += _skill_parts(skill_directory, notes)
-        if isinstance(append, str):
-            append = [Part("append", append, Pace.PROJECT, "argument:append")] if append else []
-        own_parts = expect_parts(append, "SystemPromptBuilder: append", f"text, or {_PARTS}")
-        parts += [Part(own.name, "\n\n" + _kept(own.text, own.name, notes), own.pace, own.origin) for own in own_parts]
-        parts.append(Part(BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Pace.TURN, "deepprompt"))
+        files = _each(instructions, "content", "SystemPromptBuilder: instructions", _FILES)
+        given = _Given(files, skill_directory)
+        parts = prefix(load_preset(DEEPSEEK_V1), given, Inputs(base=base, append=append), notes)
         check_order(parts)
         self._parts = tuple(parts)
         self._notes = tuple(notes)
@@ -176,31 +198,7 @@ def inject_recalled(system_prompt: str, recalled: str) -> str:
         prompt += DYNAMIC_CONTEXT_BOUNDARY
     if recalled and not prompt.endswith("\n"):
         prompt += "\n"
-    return prompt + _kept(escape_roles(recalled), "recalled", [])
-
-
-def _kept(text: str, source: str, notes: list[Note]) -> str:
-    """Return a caller's text unchanged, except for lone surrogates and look-alikes of the boundary."""
-    return escape_boundary(scrub(text, source, notes), source, notes)
-
-
-def _base_parts(static_base: str, base_parts: tuple[Part, ...], notes: list[Note]) -> list[Part]:
-    if not isinstance(static_base, str):
-        raise _wrong("SystemPromptBuilder: static_base", _BASE, static_base)
-    if static_base and base_parts:
-        raise SourceError("SystemPromptBuilder: static_base and base_parts are two bases; give one of them")
-    if static_base:
-        return [Part("base", _kept(static_base, "base", notes), Pace.RELEASE, "argument:static_base")]
-    return [
-        Part(part.name, _kept(part.text, part.name, notes), part.pace, part.origin)
-        for part in _joined(base_parts or bundled().parts(BASE_V1))
-    ]
-
-
-def _joined(sections: tuple[Part, ...]) -> list[Part]:
-    """Return sections with one newline between them."""
-    first, *rest = sections
-    return [first, *(Part(part.name, "\n" + part.text, part.pace, part.origin) for part in rest)]
+    return prompt + escape_boundary(scrub(escape_roles(recalled)))
 
 
 def _each(given: Iterable[_T], attribute: str, what: str, takes: str) -> list[_T]:
@@ -218,26 +216,3 @@ def _wrong(what: str, takes: str, given: object, where: str = "") -> DeepPromptE
     from deepprompt.arguments import wrong  # nobody who passes the right thing pays for it
 
     return wrong(what, takes, given, where)
-
-
-def _instruction_parts(files: list[InstructionFile], notes: list[Note]) -> list[Part]:
-    if not files:
-        return []
-    parts = [Part("instructions", INSTRUCTIONS_HEADING, Pace.PROJECT, "deepprompt")]
-    for file in files:
-        path = _kept(one_line(file.path, "path", notes), "path", notes)
-        content = _kept(file.content, path, notes)
-        parts.append(Part(f"instructions {path}", f"\n[{path}]\n{content}\n", Pace.PROJECT, f"file:{path}"))
-    return parts
-
-
-def _skill_parts(directory: str, notes: list[Note]) -> list[Part]:
-    if not isinstance(directory, str):
-        raise _wrong(
-            "SystemPromptBuilder: skill_directory", "text, as load_skills(cwd).index_text() returns", directory
-        )
-    if is_blank(directory):
-        return []
-    (help_line,) = bundled().parts(BASE_V1, condition="skills")
-    lines = _kept(directory, "skills", notes).rstrip("\n")
-    return [Part("skills", f"{SKILLS_HEADING}{help_line.text}{lines}\n", Pace.PROJECT, "skills")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from deepprompt.catalog import Catalog
 from deepprompt.prompt import BOUNDARY_PART, Note, sha256_hex
 from deepprompt.systems.preset_file import ROW, Reader
 from deepprompt.systems.rows import File, Row
@@ -152,6 +153,19 @@ def with_note(file: File, replaced: File | None, unrecorded: str = "") -> File:
     see = f"deepprompt diff {replaced.family}/{replaced.name} --parts {file.catalog.label}"
     detail = f"an override of a text that has changed since; see '{see}'"
     return file.but(note=Note("kept", file.origin, detail))
+
+
+def override_of(own: Catalog, family: str, version: str, path: str) -> File | None:
+    """Return the file that replaces one of a bundled version: that of the newest version up to it, None if none does."""
+    if family not in own.families():
+        return None
+    having = [known for known in own.versions(family) if own.has(family, known, path)]
+    if version not in having:
+        from packaging.version import Version
+
+        having = [known for known in having if Version(known) <= Version(version)]
+        version = having[-1] if having else ""
+    return File(own, family, version, path) if version else None
 
 
 def recorded(file: File) -> str | None:

@@ -168,6 +168,15 @@ def _composed(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Pr
     )
 
 
+def prefix(preset: Preset, around: Any, inputs: Inputs, notes: list[Note]) -> list[Part]:
+    """Return the parts up to the boundary, with the boundary, and add to the notes. Nothing of it is kept."""
+    cut = next(index for index, row in enumerate(preset.rows) if row.kind == "boundary")
+    writer = _Writer(preset, Values(preset, around, inputs))
+    parts = writer.parts(preset.rows[:cut], before_boundary=True)
+    notes += writer.notes
+    return [*parts, *writer.row(preset.rows[cut])]
+
+
 class _Writer:
     """Writes the parts of some rows in order, each with the separator to the one before it."""
 

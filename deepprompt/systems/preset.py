@@ -1,39 +1,35 @@
-"""The preset catalogue: a whole coding agent's prompt from versioned parts, chosen by a table.
+"""The preset catalogue of the specification: its configuration, and its functions as faces of `claude_code` 2.1.37.
 
-The preset table of a version says which parts are in the prompt, in which order and under which condition. This module
-has the facts for the conditions, the values of the variables, and the join. `custom` text replaces the whole prompt,
-`append` adds to it.
+`custom` text replaces the whole prompt, `append` adds to it. What a preset is, and how it is composed, is in `presets`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from itertools import pairwise
 from os import PathLike, fspath
 
 from deepprompt.arguments import expect, expect_each, expect_texts
-from deepprompt.catalog import Catalog, Row, bundled
-from deepprompt.errors import AssetError, UnknownPartError
-from deepprompt.prompt import BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Note, Pace, Part, Prompt, notes_of
+from deepprompt.catalog import Catalog, bundled
+from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
 from deepprompt.sources.files import path_text
 from deepprompt.sources.project import ProjectContext
+from deepprompt.sources.surroundings import Surroundings
 from deepprompt.systems.budget import check_budget
-from deepprompt.systems.builder import SystemPromptBuilder
-from deepprompt.systems.lists import command_items, commands_text, server_items, servers_text
-from deepprompt.systems.overrides import Overrides
-from deepprompt.systems.toolset import Toolset
-from deepprompt.systems.variables import interpolate, variables_of
-from deepprompt.text.disarm import escape_boundary, escape_roles
-from deepprompt.text.hygiene import scrub
+from deepprompt.systems.builder import DEEPSEEK_V1, SystemPromptBuilder
+from deepprompt.systems.presets import Preset, load_preset
+from deepprompt.systems.rows import Row
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
+    from typing import Any
+
     from deepprompt.words import Order
 
-PRESETS = {"claude_code": "claude_code@2.1.37", "deepseek": "base@1.0.0"}
-ORDERS: dict[Order, str] = {"algorithm": "preset.table", "catalog": "catalog.table"}
+CLAUDE_CODE = "claude_code@2.1.37"
+_SEEDS = {"": CLAUDE_CODE, "claude_code": CLAUDE_CODE, "deepseek": DEEPSEEK_V1}
+"""What the names of the specification's presets mean, whatever newer versions there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +138,6 @@ _TAKES_EACH = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Why a part is in the prompt or not."""
-
-    row: Row
-    chosen: bool
-
-
 def assemble_system_prompt(config: PromptAssemblyConfig, order: Order = "algorithm") -> str:
     """Return the system prompt."""
     try:
@@ -173,166 +161,70 @@ def compose_system_prompt(
     """Return the system prompt as parts, with the definitions of the enabled tools.
 
     `environment_last` puts what differs from machine to machine behind the boundary, so that a whole fleet shares
-    the prefix; the specification's order is the default. `overrides` replace parts one by one.
+    the prefix; the specification's order is the default. `overrides` replace parts one by one, or have a preset.
     """
     takes = "a PromptAssemblyConfig, such as PromptAssemblyConfig(SystemPromptConfig(preset='claude_code'))"
     expect(config, PromptAssemblyConfig, "compose_system_prompt: config", takes)
+    expect(overrides, Catalog | None, "overrides", "a catalogue, as from_folder('own') returns")
     own = config.system_prompt
-    ask = resolve_preset(own.preset)
-    if own.custom:
-        notes: list[Note] = []
-        prompt = Prompt(
-            (Part("custom", scrub(own.custom, "custom", notes), Pace.PROJECT, "argument:custom"),), (), tuple(notes)
-        )
-    elif ask.startswith("base"):
-        prompt = _deepseek(config)
+    preset = load_preset(_SEEDS.get(own.preset, own.preset), *([overrides] if overrides else []))
+    around, inputs, notes = _inputs(config, preset)
+    if preset.name == DEEPSEEK_V1 and not own.custom:
+        prompt = _deepseek(config, preset.compose(around, **inputs))
     else:
-        prompt = _Assembly(config, ask, order, overrides).compose(environment_last)
+        if preset.orders or order != "algorithm":
+            preset = preset.ordered(order)
+        if environment_last:
+            preset = behind_boundary(preset)
+        prompt = preset.compose(around, custom=own.custom, append=own.append, **inputs)
     check_budget(prompt, config.max_system_prompt_tokens)
-    return prompt
+    return replace(prompt, notes=(*prompt.notes, *notes)) if notes else prompt
 
 
-def resolve_preset(name: str) -> str:
-    """Return the catalogue's name for a preset, given as `NAME`, `NAME@VERSION` or `NAME~=VERSION`."""
-    family = name or "claude_code"
-    for preset, ask in PRESETS.items():
-        if family == preset:
-            return ask
-        if family.startswith(preset) and family[len(preset)] in "@~=!<>":
-            return ask.partition("@")[0] + family[len(preset) :]
-    raise UnknownPartError(f"no preset named {name!r}; there are: {', '.join(sorted(PRESETS))}")
+def _inputs(config: PromptAssemblyConfig, preset: Preset) -> tuple[Surroundings, dict[str, Any], list[Note]]:
+    """Return a configuration as a preset takes it, with notes on what the preset does not know."""
+    known = {each.name.upper(): getattr(config.vars, each.name) for each in fields(config.vars)}
+    style = config.output_style or known.pop("OUTPUT_STYLE_CONFIG")
+    known.pop("OUTPUT_STYLE_CONFIG", None)
+    variables = {name: text for name, text in known.items() if text}
+    flags = [flag for flag, on in (("sessions", config.sessions_enabled), ("memory", config.memory_enabled)) if on]
+    unknown = [f"variable {name}" for name in variables if name not in preset.variables]
+    unknown += [f"flag {flag}" for flag in flags if flag not in preset.flags]
+    inputs = {
+        "tools": config.enabled_tools,
+        "flags": [flag for flag in flags if flag in preset.flags],
+        "variables": {name: text for name, text in variables.items() if name in preset.variables},
+        "mcp": config.mcp_servers,
+        "commands": config.slash_commands,
+        "output_style": style,
+    }
+    notes = [Note("skipped", what, f"no row of {preset.name} shows this") for what in unknown]
+    return Surroundings(project=_project(config), claude_md=config.claude_md_content), inputs, notes
 
 
-def choices(config: PromptAssemblyConfig, order: Order = "algorithm") -> list[Choice]:
-    """Return every part of the preset in order, and whether its condition holds."""
-    assembly = _Assembly(config, resolve_preset(config.system_prompt.preset), order, None)
-    return [Choice(row, assembly.holds(row)) for row in assembly.rows]
+def _project(config: PromptAssemblyConfig) -> ProjectContext:
+    return ProjectContext(cwd=fspath(config.cwd), os_name=config.os, shell=config.shell)
+
+
+def _deepseek(config: PromptAssemblyConfig, composed: Prompt) -> Prompt:
+    """Return the cache-stable builder's prompt, which shows no project that is not known."""
+    known = config.cwd or config.os or config.shell
+    builder = SystemPromptBuilder(project=_project(config) if known else None, append=config.system_prompt.append)
+    return replace(builder.compose(composed.tools), notes=(*builder.compose().notes, *composed.notes))
+
+
+def behind_boundary(preset: Preset) -> Preset:
+    """Return a preset with its rows in the order of their pace: from pace SESSION on, they stand behind a boundary."""
+    rows = sorted((row for row in preset.rows if row.kind != "boundary"), key=lambda row: row.pace)
+    slow = [row for row in rows if row.pace < Pace.SESSION]
+    boundary = Row("boundary", BOUNDARY_PART, pace=Pace.SESSION)
+    return preset.but(rows=(*slow, boundary, *rows[len(slow) :]), kept={})
 
 
 def environment_part(config: PromptAssemblyConfig, notes: list[Note]) -> Part:
     """Return the part about the environment, which subagents get too."""
-    config = PromptAssemblyConfig(cwd=config.cwd, os=config.os, shell=config.shell)
-    assembly = _Assembly(config, PRESETS["claude_code"], "algorithm", None)
-    (row,) = [row for row in assembly.rows if row.part == "environment"]
-    part = assembly.part(row, {})
-    notes += assembly.notes
-    return part
-
-
-class _Assembly:
-    """The assembly of one prompt: its table, the facts for conditions, the values of variables."""
-
-    def __init__(self, config: PromptAssemblyConfig, ask: str, order: Order, overrides: Catalog | None) -> None:
-        if order not in ORDERS:
-            raise UnknownPartError(f"no order named {order!r}; there are: {', '.join(ORDERS)}")
-        self.catalog = bundled()
-        self.family, self.version = self.catalog.resolve(ask)
-        self.rows = self.catalog.table(self.family, self.version, ORDERS[order])
-        self.notes: list[Note] = [*notes_of(config.claude_md_content)]
-        self.config = config
-        self.overrides = Overrides(self.catalog, overrides) if overrides else None
-        if self.overrides:
-            self.overrides.refuse_unknown(self.family, self.version)
-        self.toolset = Toolset(config.enabled_tools, self.overrides)
-        self.style = config.output_style or config.vars.output_style_config
-        servers = servers_text(config.mcp_servers, server_items(config.mcp_servers, self.notes))
-        commands = commands_text(command_items(config.slash_commands, self.notes))
-        self.facts = {
-            "always": True,
-            "sessions": config.sessions_enabled,
-            "memory": config.memory_enabled,
-            "mcp": bool(servers),
-            "slash_commands": bool(commands),
-            "claude_md": bool(config.claude_md_content),
-            "output_style": bool(self.style),
-        }
-        self.refuse_unknown_conditions()
-        self.scrubbed: dict[str, str] = {}
-        self.values = {
-            **{name.name.upper(): getattr(config.vars, name.name) for name in fields(config.vars)},
-            "CWD": fspath(config.cwd) or "unknown",
-            "OS": config.os or "unknown",
-            "SHELL": config.shell or "unknown",
-            "MCP_SERVERS": servers,
-            "SLASH_COMMANDS": commands,
-            "CLAUDE_MD": escape_roles(config.claude_md_content, "CLAUDE.md", self.notes),
-            "OUTPUT_STYLE": self.style,
-        }
-
-    def holds(self, row: Row) -> bool:
-        """Whether a row's condition holds: a fact or the name of a tool, negated by `!`."""
-        condition = row.condition.removeprefix("!")
-        tool = condition.removeprefix("tool:")
-        fact = tool in self.toolset if tool != condition else self.facts[condition]
-        return fact != row.condition.startswith("!")
-
-    def refuse_unknown_conditions(self) -> None:
-        """Raise if a row has a condition that no fact answers, and name every such row."""
-        asked = [(row.part, row.condition.removeprefix("!")) for row in self.rows]
-        unknown = [
-            f"part {part!r} asks for {condition!r}"
-            for part, condition in asked
-            if condition not in self.facts and not condition.startswith("tool:")
-        ]
-        if unknown:
-            known = ", ".join([*self.facts, "tool:NAME"])
-            raise AssetError(f"{self.family}/{self.version}: {', '.join(unknown)}; known: {known}")
-
-    def compose(self, environment_last: bool) -> Prompt:
-        rows = [row for row in self.rows if self.holds(row)]
-        inserted = {
-            row.variable: self.values.get(row.variable) or self.text(row)[0].removesuffix("\n")
-            for row in rows
-            if row.variable
-        }
-        parts = [self.part(row, inserted) for row in rows if not row.variable]
-        append = self.config.system_prompt.append
-        if append:
-            parts.append(Part("append", scrub(append, "append", self.notes), Pace.PROJECT, "argument:append"))
-        if environment_last:
-            parts = self.behind_boundary(parts)
-        parts[1:] = [
-            part if BOUNDARY_PART in (part.name, before.name) else _after_blank_line(part)
-            for before, part in pairwise(parts)
-        ]
-        tools = tuple(self.toolset.definitions())
-        return Prompt(tuple(parts), tools, (*self.notes, *self.toolset.notes), fixed_order=True)
-
-    def behind_boundary(self, parts: list[Part]) -> list[Part]:
-        """Return the parts in the order of their pace, with pace SESSION and faster after the boundary."""
-        kept = [
-            Part(part.name, escape_boundary(part.text, part.name, self.notes), part.pace, part.origin)
-            for part in sorted(parts, key=lambda part: part.pace)
-        ]
-        slow = [part for part in kept if part.pace < Pace.SESSION]
-        return [*slow, Part(BOUNDARY_PART, DYNAMIC_CONTEXT_BOUNDARY, Pace.SESSION, "deepprompt"), *kept[len(slow) :]]
-
-    def part(self, row: Row, inserted: dict[str, str]) -> Part:
-        text, origin = self.text(row)
-        values = self.values | inserted
-        for name in variables_of(text):  # each is scrubbed, and that noted, once
-            if name in values and name not in self.scrubbed:
-                self.scrubbed[name] = scrub(values[name], name, self.notes)
-        values |= self.scrubbed
-        rendered = interpolate(text.removesuffix("\n"), values, row.part, self.notes)
-        return Part(row.part, rendered, row.pace, origin)
-
-    def text(self, row: Row) -> tuple[str, str]:
-        """Return the text of a part and where it comes from: an override, or else the catalogue."""
-        if self.overrides and (found := self.overrides.find(self.family, self.version, row.part, self.notes)):
-            return found
-        text = self.catalog.text(self.family, self.version, row.part)
-        return text, self.catalog.origin(self.family, self.version, row.part)
-
-
-def _after_blank_line(part: Part) -> Part:
-    return Part(part.name, "\n\n" + part.text, part.pace, part.origin)
-
-
-def _deepseek(config: PromptAssemblyConfig) -> Prompt:
-    """Return the cache-stable builder's prompt, which has its own base and its own place for the environment."""
-    known = config.cwd or config.os or config.shell
-    project = ProjectContext(cwd=fspath(config.cwd), os_name=config.os, shell=config.shell) if known else None
-    ask = resolve_preset(config.system_prompt.preset)
-    base_parts = () if ask == PRESETS["deepseek"] else bundled().parts(ask)
-    return SystemPromptBuilder(base_parts=base_parts, project=project, append=config.system_prompt.append).compose()
+    preset = load_preset(CLAUDE_CODE)
+    rows = tuple(row for row in preset.rows if row.name == "environment")
+    prompt = preset.but(rows=rows, kept={}).compose(Surroundings(project=_project(config)))
+    notes += prompt.notes
+    return prompt.parts[0]

@@ -322,27 +322,22 @@ def _overridden(preset: Preset, own: Catalog) -> Preset:
     """
     if preset.family not in own.families() or preset.family in own.families_with(FILE):
         return preset
-    from packaging.version import Version
-
-    from deepprompt.systems.changes import OVERRIDES, files_of, with_files, with_note
+    from deepprompt.systems.changes import OVERRIDES, files_of, override_of, with_files, with_note
     from deepprompt.text.suggest import did_you_mean
 
     known = files_of(preset)
     chosen: dict[str, File] = {}
     problems = []
-    for version in own.versions(preset.family):
-        if Version(version) > Version(preset.version):
+    paths = {path for version in own.versions(preset.family) for path in own.files(preset.family, version)}
+    for path in sorted(paths - {OVERRIDES}):
+        file = override_of(own, preset.family, preset.version, path)
+        if file is None:
             continue
-        for path in own.files(preset.family, version):
-            file = File(own, preset.family, version, path)
-            if path == OVERRIDES:
-                continue
-            if file.name not in known:
-                said = f"{preset.family}/{preset.version} has no {_kind(path)} {file.name!r}"
-                problems.append(f"{file.origin} overrides nothing: {said}; {did_you_mean(file.name, list(known))}")
-            else:
-                old = known[file.name]
-                chosen[file.name] = with_note(file.but(keeps_newline=old.keeps_newline), old, _UNRECORDED)
+        if old := known.get(file.name):
+            chosen[file.name] = with_note(file.but(keeps_newline=old.keeps_newline), old, _UNRECORDED)
+        else:
+            said = f"{preset.family}/{preset.version} has no {_kind(path)} {file.name!r}"
+            problems.append(f"{file.origin} overrides nothing: {said}; {did_you_mean(file.name, list(known))}")
     if problems:
         raise PresetError(problems)
     return with_files(preset, lambda file: chosen.get(file.name, file)) if chosen else preset

@@ -72,3 +72,23 @@ class Toolset:
         tools = [self._preset.own_tools[tool] for tool in self.names]
         notes += [file.note for tool in tools for file in (tool.description, tool.schema) if file.note]
         return notes
+
+
+def tool_definitions(enabled_tools: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the definitions of those enabled tools that `claude_code` 2.1.37 has, sorted by name.
+
+    A name that is not known, but nearly, is warned of: it may be a tool of your own, or misspelt.
+    """
+    from deepprompt.arguments import expect_each
+    from deepprompt.systems.presets import load_preset
+
+    names = (enabled_tools,) if isinstance(enabled_tools, str) else enabled_tools
+    names = expect_each(names, str, "tool_definitions: enabled_tools", "names of tools")
+    toolset = Toolset(load_preset("claude_code@2.1.37"), names)
+    for note in toolset.notes():
+        if "did you mean" in note.detail:
+            import warnings
+
+            # which nobody would see otherwise: a tool would just not be there
+            warnings.warn(f"{note.source} is left out: {note.detail}", stacklevel=2)
+    return toolset.definitions()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _OF_PROJECT: dict[str, Callable[[Any], str]] = {
     "CWD": lambda project: project.cwd,
-    "OS": lambda project: f"{project.os_name} {project.os_version}".strip(),
+    "OS": lambda project: " ".join(filter(None, (project.os_name, project.os_version))),
     "SHELL": lambda project: project.shell,
     "DATE": lambda project: project.current_date,
     "BRANCH": lambda project: project.active_branch,

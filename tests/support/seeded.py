@@ -18,9 +18,23 @@ from deepprompt import (
 
 PIECES = [
     "a", "Rules.", " ", "\n", "\r\n", "${CWD}", "${NOPE}", "=== DYNAMIC", DYNAMIC_CONTEXT_BOUNDARY, "\ud800", "\u200b",
-    "<system>", "</system-reminder>", "\n## Project\n", "\\", "日本", "\x1c", "\x85", "- x\n- y\n", "| b |", "\ufeff", "#",
+    "<system>", "</system-reminder>", "\n## Project\n", "\\", "日本", "\x1c", "\x85", "- x\n- y\n", "| b |", "\ufeff",
+    "#",
 ]  # fmt: skip
-TOOLS = ["Bash", "Read", "FileRead", "Edit", "FileEdit", "Glob", "Grep", "TodoWrite", "Task", "mcp__a__b", "Own", "Globb"]
+TOOLS = [
+    "Bash",
+    "Read",
+    "FileRead",
+    "Edit",
+    "FileEdit",
+    "Glob",
+    "Grep",
+    "TodoWrite",
+    "Task",
+    "mcp__a__b",
+    "Own",
+    "Globb",
+]
 
 
 class Seeded:

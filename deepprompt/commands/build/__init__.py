@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
-from deepprompt.catalog import bundled
 from deepprompt.commands.build import folder, request
 from deepprompt.commands.build.options import (
     AGENT_OPTIONS,
     PRESET_OPTIONS,
     add_agent_options,
     add_preset_options,
-    own_part,
 )
+from deepprompt.commands.build.preset import compose_preset
 from deepprompt.commands.options import given, set_options
 from deepprompt.commands.output import say_notes, write, write_json
 from deepprompt.prompt import Prompt, sha256_hex
@@ -62,44 +61,28 @@ def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Promp
     """Return the prompt that the options ask for, and add to `rows` which parts of a preset are in it and why."""
     if options.custom_file and (options.append or options.append_file):
         options.usage_error("--custom-file is printed as it is: --append and --append-file cannot add to it")
-    preset = bool(options.preset) and _family(options.preset) != "base"
-    if preset and (options.base or options.base_file):
-        options.usage_error(f"--base and --base-file do not go with --preset {options.preset}")
     if options.base and options.preset:
         options.usage_error(f"--preset {options.preset} has its own version: write --preset NAME@VERSION")
-    if not preset and (alone := set_options(options, PRESET_OPTIONS)):
-        options.usage_error(f"{alone[0]} needs --preset claude_code")
+    if options.custom_file and (alone := set_options(options, ("base", "base_file", "flag", "set", "list"))):
+        options.usage_error(f"--custom-file is printed as it is: {alone[0]} cannot change it")
     if not options.agent and (alone := set_options(options, AGENT_OPTIONS)):
         options.usage_error(f"{alone[0]} needs --agent FILE")
-    others = ("preset", "base", "base_file", "custom_file", "parts", "append", "append_file", "no_project")
+    others = (
+        "preset", "base", "base_file", "custom_file", "parts", "append", "append_file", "no_project", *PRESET_OPTIONS,
+    )  # fmt: skip
     if options.agent and (other := set_options(options, others)):
         options.usage_error(f"{other[0]} does not go with --agent, which has its own sections")
-    if not preset and options.parts and not options.base:
-        options.usage_error("--parts needs --base FAMILY@VERSION, to say which parts to take from the folder")
-    if options.custom_file:
-        from deepprompt.systems.budget import check_budget
-
-        prompt = Prompt(own_part("custom", options.custom_file))
-        check_budget(prompt, options.max_tokens)
-    elif options.agent:
+    if options.parts and not options.preset and not options.base:
+        options.usage_error("--parts needs --preset NAME, to say which preset to take from the folder, or --base")
+    if options.agent:
         from deepprompt.commands.build.agent import compose_agent
 
         prompt = compose_agent(options)
-    elif preset:
-        from deepprompt.commands.build.preset import compose_preset
-
-        prompt = compose_preset(options, rows)
     else:
-        prompt = folder.compose_folder(options)
+        prompt = compose_preset(options, rows)
     if options.prefix_only:
         prompt = dataclasses.replace(prompt, parts=prompt.static_parts)
     return prompt
-
-
-def _family(preset: str) -> str:
-    from deepprompt.systems.preset import resolve_preset
-
-    return bundled().resolve(resolve_preset(preset))[0]
 
 
 def _report(prompt: Prompt) -> dict[str, object]:

@@ -1,20 +1,13 @@
-"""`deepprompt build` for a folder: the cache-stable builder, with everything gathered from the folder."""
+"""The options of `deepprompt build` about the folder and the text, and what is gathered from the folder."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 
-from deepprompt.catalog import bundled, from_folder
-from deepprompt.commands.build.options import appended, own_part
 from deepprompt.commands.options import add_folder_option, add_home_option, count, given, home_folder, working_folder
-from deepprompt.errors import AssetError
-from deepprompt.prompt import Note, Part, Prompt
 from deepprompt.sources.instructions import DEFAULT_PROFILE, InstructionFiles
-from deepprompt.sources.surroundings import gather
-from deepprompt.systems.builder import SystemPromptBuilder
-
-_GIT_SECTIONS = ("git status", "git diff")
+from deepprompt.sources.surroundings import Surroundings, gather
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +59,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--parts",
         type=given,
         metavar="DIR",
-        help="a folder of parts, laid out like the bundled ones, for --base or to override parts of a --preset",
+        action="append",
+        default=[],
+        help="a folder of presets and parts of your own, searched before the bundled ones; may be repeated",
     )
     base.add_argument(
         "--append",
@@ -85,47 +80,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def compose_folder(options: argparse.Namespace) -> Prompt:
-    """Gather the inputs and return the prompt."""
-    cwd = working_folder(options)
-    git = not (options.no_git or options.no_project)
+def gathered(options: argparse.Namespace) -> Surroundings:
+    """Return what the options ask for of the folder."""
     around = gather(
-        cwd,
+        working_folder(options),
         home_folder(options),
         root=options.root,
         portable=options.portable,
-        git=git,
+        git=not (options.no_git or options.no_project),
+        claude_md=options.claude_md,
         profile=options.instructions or DEFAULT_PROFILE,
         instructions_limit=options.instructions_limit,
     )
-    notes: list[Note] = []
-    builder = SystemPromptBuilder(
-        base_parts=own_part("base", options.base_file) if options.base_file else _base_parts(options),
-        instructions=_advised(around.instructions, options),
-        skill_directory=around.skills.index_text(),
-        project=None if options.no_project else around.project,
-        append=appended(options, notes),
-    )
-    prompt = builder.compose()
-    parts = prompt.parts if git else tuple(part for part in prompt.parts if part.name not in _GIT_SECTIONS)
-    return dataclasses.replace(prompt, parts=parts, notes=(*prompt.notes, *notes))
-
-
-def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
-    """Return the parts of the base that the options name, none for the builder's default."""
-    if options.preset:
-        from deepprompt.systems.preset import resolve_preset
-
-        return bundled().parts(resolve_preset(options.preset))
-    if not options.base:
-        return ()
-    catalog = from_folder(options.parts) if options.parts else bundled()
-    ask: str = options.base
-    if not ask[0].isalpha():  # a version or a specifier alone is one of the family `base`
-        ask = f"base@{ask}" if ask[0].isdigit() else f"base{ask}"
-    if not (parts := catalog.parts(ask)):
-        raise AssetError(f"{catalog.label}: {'/'.join(catalog.resolve(ask))}: no part of it is always in the prompt")
-    return parts
+    return dataclasses.replace(around, instructions=_advised(around.instructions, options))
 
 
 def _advised(instructions: InstructionFiles, options: argparse.Namespace) -> InstructionFiles:

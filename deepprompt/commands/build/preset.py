@@ -1,60 +1,95 @@
-"""`deepprompt build --preset`: a whole agent's prompt from the catalogue, and why each part is in it or left out."""
+"""`deepprompt build` with a preset: what the folder and the options say, composed, and why each row is in or out."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 
-from deepprompt.catalog import from_folder
-from deepprompt.commands.build.options import appended
-from deepprompt.commands.build.servers import servers_of
-from deepprompt.commands.options import own_text, working_folder
-from deepprompt.prompt import Note, Prompt
-from deepprompt.sources.claude_md import load_claude_md
-from deepprompt.sources.project import discover_project_context
-from deepprompt.systems.preset import (
-    PromptAssemblyConfig,
-    SlashCommand,
-    SystemPromptConfig,
-    choices,
-    compose_system_prompt,
-)
+from deepprompt.catalog import bundled, from_folder
+from deepprompt.commands.build.folder import gathered
+from deepprompt.commands.build.options import appended, flags_of, lists_of, own_part, variables_of
+from deepprompt.commands.options import own_text
+from deepprompt.errors import AssetError
+from deepprompt.prompt import BOUNDARY_PART, Note, Part, Prompt
+from deepprompt.systems.builder import DEEPSEEK_V1
+from deepprompt.systems.presets import Preset, load_preset
 from deepprompt.text.hygiene import from_system
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from typing import Any
+
+DEFAULT = DEEPSEEK_V1
 
 
 def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -> Prompt:
-    """Return the preset's prompt, and add to `rows` why each part is in it or left out."""
+    """Return the prompt that the options ask for, and add to `rows` why each row of the preset is in it or left out."""
     notes: list[Note] = []
-    cwd = working_folder(options)
-    project = discover_project_context(cwd)
-    own_parts = appended(options, notes)
-    commands = [from_system(text, "slash command", notes).partition("=") for text in options.slash_command]
-    config = PromptAssemblyConfig(
-        system_prompt=SystemPromptConfig(preset=options.preset, append="\n\n".join(own.text for own in own_parts)),
-        cwd=project.cwd,
-        os=f"{project.os_name} {project.os_version}",
-        shell=project.shell,
-        enabled_tools=[from_system(name, "tool", notes) for name in options.tool],
-        sessions_enabled=options.sessions,
-        memory_enabled=options.memory,
-        mcp_servers=[server for text in options.mcp for server in servers_of(text, notes)],
-        slash_commands=[SlashCommand(name, description) for name, _, description in commands],
-        claude_md_content=load_claude_md(cwd) if options.claude_md else "",
-        output_style=own_text(options.output_style_file) if options.output_style_file else "",
-        max_system_prompt_tokens=options.max_tokens,
-    )
-    overrides = from_folder(options.parts) if options.parts else None
-    prompt = compose_system_prompt(
-        config, options.order or "algorithm", environment_last=options.environment_last, overrides=overrides
-    )
-    for choice in choices(config, options.order or "algorithm"):
+    preset = _preset(options)
+    inputs = _inputs(options, notes)
+    if options.custom_file:
+        custom = own_part("custom", options.custom_file)
+        prompt = preset.compose(custom=custom, tools=inputs["tools"], budget=options.max_tokens)
+        return dataclasses.replace(prompt, notes=(*prompt.notes, *notes))
+    around = gathered(options)
+    prompt = preset.compose(around, budget=options.max_tokens, **inputs)
+    for choice in preset.choices(around, **inputs):
         row = choice.row
-        fact = row.condition.removeprefix("!")
-        state = "on" if choice.chosen != row.condition.startswith("!") else "off"
-        why = "always" if fact == "always" else f"{fact} is {state}"
-        rows.append(
-            {"part": row.part, "condition": row.condition, "in": choice.chosen, "why": why, "variable": row.variable}
-        )
-    origin = " ".join(own.origin for own in own_parts)
-    parts = [dataclasses.replace(part, origin=origin) if part.name == "append" else part for part in prompt.parts]
-    return dataclasses.replace(prompt, parts=tuple(parts), notes=(*project.notes, *notes, *prompt.notes))
+        rows.append({"part": row.name, "condition": row.when, "in": choice.chosen, "why": choice.why})
+    parts = prompt.parts
+    if options.no_project:
+        cut = next((number for number, part in enumerate(parts, 1) if part.name == BOUNDARY_PART), len(parts))
+        parts = parts[:cut]
+    return dataclasses.replace(prompt, parts=parts, notes=(*prompt.notes, *notes))
+
+
+def _preset(options: argparse.Namespace) -> Preset:
+    """Return the preset, with its rows in the order that the options ask for."""
+    own = () if options.base else options.parts
+    preset = load_preset(DEFAULT if options.base else options.preset or DEFAULT, *own)
+    if options.order:
+        preset = preset.ordered(options.order)
+    if options.environment_last:
+        from deepprompt.systems.preset import behind_boundary
+
+        if preset.has_boundary:
+            options.usage_error(f"--environment-last is for presets without a boundary; {preset.name} has one")
+        preset = behind_boundary(preset)
+    return preset
+
+
+def _inputs(options: argparse.Namespace, notes: list[Note]) -> dict[str, Any]:
+    """Return what the options give to the preset."""
+    inputs: dict[str, Any] = {
+        "tools": [from_system(name, "tool", notes) for name in options.tool],
+        "flags": flags_of(options, notes),
+        "variables": variables_of(options, notes),
+        "lists": lists_of(options),
+        "append": tuple(appended(options, notes)),
+        "model": options.model or "",
+    }
+    if options.base_file or options.base:
+        inputs["base"] = own_part("base", options.base_file) if options.base_file else _base_parts(options)
+    if options.output_style_file:
+        inputs["output_style"] = own_text(options.output_style_file)
+    if options.mcp:
+        from deepprompt.commands.build.servers import servers_of
+
+        inputs["mcp"] = [server for text in options.mcp for server in servers_of(text, notes)]
+    if options.slash_command:
+        from deepprompt.systems.preset import SlashCommand
+
+        named = [from_system(text, "slash command", notes).partition("=") for text in options.slash_command]
+        inputs["commands"] = [SlashCommand(name, description) for name, _, description in named]
+    return inputs
+
+
+def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
+    """Return the parts of the base that `--base` names."""
+    catalog = from_folder(options.parts[0]) if options.parts else bundled()
+    ask: str = options.base
+    if not ask[0].isalpha():  # a version or a specifier alone is one of the family `base`
+        ask = f"base@{ask}" if ask[0].isdigit() else f"base{ask}"
+    if not (parts := catalog.parts(ask)):
+        raise AssetError(f"{catalog.label}: {'/'.join(catalog.resolve(ask))}: no part of it is always in the prompt")
+    return parts

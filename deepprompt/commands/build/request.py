@@ -88,10 +88,6 @@ def check(options: argparse.Namespace) -> None:
         return
     if not options.model:
         options.usage_error(f"--to {options.to} needs --model NAME, the model as {options.to} calls it")
-    if options.max_tokens is not None and not options.preset:
-        options.usage_error(
-            "--max-tokens limits the prompt and needs --preset; the response is limited by --max-output-tokens"
-        )
     if options.to != "gemini" and (of_gemini := set_options(options, ("cached_content", "make_cached_content"))):
         options.usage_error(f"{of_gemini[0]} needs --to gemini: cached content is Gemini's")
     if options.to not in _KEYED and options.cache_key:
