@@ -145,7 +145,7 @@ class TestUsage:
         ),
         (
             ("build", "--parts", "x"),
-            "deepprompt build: error: --parts needs --base FAMILY@VERSION, to say which parts to take from the folder",
+            "deepprompt build: error: --parts needs --preset NAME or --base FAMILY@VERSION, to say what to take",
         ),
         (("diff",), "deepprompt diff: error: the following arguments are required: OLD"),
         (

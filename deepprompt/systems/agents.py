@@ -195,6 +195,7 @@ def _text_type(blocks: Sequence[object]) -> str:
 
 def _listed(word: str, name: str, overrides: Catalog | None) -> str:
     """Return the text of an agent or a reminder."""
+    expect(overrides, Catalog | None, "overrides", "a catalogue, as from_folder('own') returns")
     preset = load_preset(CLAUDE_CODE, *([overrides] if overrides else []))
     known = preset.own_agents if word == "agent" else preset.own_reminders
     if name not in known:

@@ -156,7 +156,7 @@ def with_note(file: File, replaced: File | None, unrecorded: str = "") -> File:
 
 
 def override_of(own: Catalog, family: str, version: str, path: str) -> File | None:
-    """Return the file that replaces one of a bundled version: that of the newest version up to it, None if none does."""
+    """Return the file that replaces one of a bundled version: that of the newest version up to it, if any does."""
     if family not in own.families():
         return None
     having = [known for known in own.versions(family) if own.has(family, known, path)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from deepprompt.prompt import Note
+from deepprompt.text.hygiene import scrub
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class Toolset:
                 continue
             near = nearest(name, self._known())
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            notes.append(Note("kept", f"tool {name}", f"taken for a tool of your own, which has no bundled text{hint}"))
+            detail = f"taken for a tool of your own, which has no bundled text{hint}"
+            notes.append(Note("kept", scrub(f"tool {name}"), detail))
         tools = [self._preset.own_tools[tool] for tool in self.names]
         notes += [file.note for tool in tools for file in (tool.description, tool.schema) if file.note]
         return notes

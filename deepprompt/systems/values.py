@@ -134,7 +134,8 @@ class Values:
 
         if name in self.preset.lists:
             own = self.preset.lists[name]
-            items = [dict(item) for item in self.inputs.lists.get(name, ())]
+            empty = dict.fromkeys(own.fields, "")  # a field that is not there is told by `check`
+            items = [{**empty, **item} for item in self.inputs.lists.get(name, ())]
             return sorted(items, key=lambda item: str(item.get(own.sort, ""))) if own.sort else items
         makers: dict[str, Callable[[], list[dict[str, str]]]] = {
             "claude_md": lambda: lists.claude_md_items(self.around),
@@ -197,7 +198,7 @@ class Values:
         self.pace = max(self.pace, BUILT_IN.get(name, Pace.RELEASE) if variable is None else self._pace_of(variable))
         if variable is not None and variable.cases and name not in self.inputs.variables:
             return self._author(variable, part, key, block)
-        if given is None or (given == "" and name not in self.inputs.variables and name in BUILT_IN):
+        if given is None or (given == "" and variable is None and name not in self.inputs.variables):
             if name in _OF_PROJECT or name == "MODEL":
                 return "unknown"
             self._missing.setdefault(part, []).append(name)

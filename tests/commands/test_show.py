@@ -10,7 +10,8 @@ from deepprompt import bundled
 from deepprompt.catalog import from_folder
 from deepprompt.cli import main
 from deepprompt.prompt import sha256_hex
-from deepprompt.systems.overrides import Overrides
+from deepprompt.systems.changes import recorded
+from deepprompt.systems.rows import File
 from tests.support.layout import lay_out
 
 CaptureBytes = pytest.CaptureFixture[bytes]
@@ -185,8 +186,8 @@ class TestOverride:
         for text in ("First.\n", "Second.\n"):
             lay_out(tmp_path / "theirs", {"f/1.0/one.md": text})
             assert main(["show", "one", "--parts", str(tmp_path / "theirs"), "--override-in", str(own)]) == 0
-            recorded = Overrides(from_folder(tmp_path / "theirs"), from_folder(own)).recorded("f", "1.0", "one")
-            assert recorded == sha256_hex(text)
+            digest = recorded(File(from_folder(own), "f", "1.0", "one.md"))
+            assert digest == sha256_hex(text)
             (own / "f/1.0/one.md").unlink()
 
     def test_not_a_folder(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from deepprompt.catalog import Catalog, bundled, from_folder, from_package
-from deepprompt.errors import AssetError, UnknownPartError, VariableError
+from deepprompt.errors import AssetError, PresetError
 from deepprompt.prompt import Note, Pace, Prompt, sha256_hex
 from deepprompt.systems.agents import agent_prompt, reminder
-from deepprompt.systems.overrides import TABLE, Overrides
+from deepprompt.systems.changes import OVERRIDES as TABLE
+from deepprompt.systems.changes import override_of, recorded
 from deepprompt.systems.preset import PromptAssemblyConfig, assemble_system_prompt, compose_system_prompt
+from deepprompt.systems.rows import File
 from tests.support.layout import lay_out
 
 FAMILY, VERSION = "claude_code", "2.1.37"
@@ -59,9 +61,9 @@ def test_a_part_that_is_out(tmp_path: Path) -> None:
 
 
 def test_a_part_that_goes_into_another(tmp_path: Path) -> None:
-    """The security policy can be overridden too, and its text stands where the bundled one stood, once."""
+    """The security policy can be overridden too; its text stands where the bundled one stood, once, with variables."""
     prompt = compose(own(tmp_path, {f"{FOLDER}/security_policy.md": "My policy, ${CWD}.\n"}))
-    assert prompt.text.count("\n\nMy policy, ${CWD}.\n\n") == 1
+    assert prompt.text.count("\n\nMy policy, unknown.\n\n") == 1
     assert bundled().text(FAMILY, VERSION, "security_policy").strip() not in prompt.text
 
 
@@ -74,7 +76,7 @@ def test_variables(tmp_path: Path) -> None:
             PromptAssemblyConfig(cwd="/srv", enabled_tools=["Glob"]),
         ).text
     )
-    with pytest.raises(VariableError, match="part 'glob' needs a value for CWDIR; known: CWD"):
+    with pytest.raises(PresetError, match="part 'glob' needs a value for CWDIR; did you mean CWD"):
         compose(own(tmp_path / "b", {f"{FOLDER}/glob.md": "In ${CWDIR}.\n"}))
 
 
@@ -119,12 +121,9 @@ def test_version(versions: list[str], chosen: str | None, tmp_path: Path) -> Non
     """The wanted version's override is taken, or else the newest before it, never one for a later version."""
     files: dict[str, str | bytes] = {f"{FAMILY}/{version}/glob.md": version for version in versions}
     files["other/1.0/glob.md"] = "other"
-    overrides = Overrides(bundled(), own(tmp_path, files))
-    assert overrides.version_of(FAMILY, VERSION, "glob") == chosen
-    notes: list[Note] = []
-    found = overrides.find(FAMILY, VERSION, "glob", notes)
-    assert found == (chosen and (chosen, f"{tmp_path}:{FAMILY}/{chosen}/glob.md"))
-    assert len(notes) == (chosen is not None)
+    found = override_of(own(tmp_path, files), FAMILY, VERSION, "glob.md")
+    assert (found and found.version) == chosen
+    assert chosen is None or f"\n\n{chosen}\n\n" in compose(from_folder(tmp_path)).text
 
 
 def test_a_newer_folder_without_the_part(tmp_path: Path) -> None:
@@ -139,17 +138,11 @@ def test_a_newer_folder_without_the_part(tmp_path: Path) -> None:
 
 
 def test_recorded(tmp_path: Path) -> None:
-    """What an override was written against can be asked for."""
-    overrides = Overrides(bundled(), own(tmp_path, {f"{FOLDER}/glob.md": "", f"{FOLDER}/{TABLE}": STALE}))
-    assert overrides.recorded(FAMILY, VERSION, "glob") == "0" * 64
-    assert overrides.recorded(FAMILY, VERSION, "grep") is None
-    assert overrides.recorded(FAMILY, "2.1.9", "glob") is None
-
-
-def test_the_last_record_counts(tmp_path: Path) -> None:
-    """Where a part is recorded twice, the later line counts: `show --override-in` adds at the end."""
-    overrides = Overrides(bundled(), own(tmp_path, {f"{FOLDER}/glob.md": "", f"{FOLDER}/{TABLE}": STALE + RECORDED}))
-    assert overrides.recorded(FAMILY, VERSION, "glob") == sha256_hex(GLOB)
+    """The digest of the text that an override was written against can be asked for; the last line counts."""
+    catalog = own(tmp_path, {f"{FOLDER}/glob.md": "", f"{FOLDER}/{TABLE}": STALE + RECORDED})
+    assert recorded(File(catalog, FAMILY, VERSION, "glob.md")) == sha256_hex(GLOB)
+    assert recorded(File(catalog, FAMILY, VERSION, "grep.md")) is None
+    assert recorded(File(catalog, FAMILY, "2.1.9", "glob.md")) is None
 
 
 def test_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,13 +162,13 @@ def test_nothing_to_override(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["globb", "tools/Globb", "agents/explor"])
 def test_unknown_part(name: str, tmp_path: Path) -> None:
     """A part that the catalogue does not have overrides nothing: an error names it and lists close matches."""
-    with pytest.raises(UnknownPartError, match=f"{name}.*{name[:-1]}"):
+    with pytest.raises(PresetError, match=f"{name}.*{name[:-1]}"):
         compose(own(tmp_path, {f"{FOLDER}/{name}.md": "Mine.\n"}))
 
 
 def test_every_unknown_part_is_named(tmp_path: Path) -> None:
     """All overrides of nothing are in one error."""
-    with pytest.raises(UnknownPartError) as caught:
+    with pytest.raises(PresetError) as caught:
         compose(own(tmp_path, {f"{FOLDER}/globb.md": "Mine.\n", f"{FOLDER}/tools/Globb.md": "Mine.\n"}))
     named = [f"{tmp_path}:{FOLDER}/{name}.md overrides nothing: " for name in ("globb", "tools/Globb")]
     assert [str(caught.value).count(name) for name in named] == [1, 1]

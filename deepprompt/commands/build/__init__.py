@@ -73,7 +73,7 @@ def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Promp
     if options.agent and (other := set_options(options, others)):
         options.usage_error(f"{other[0]} does not go with --agent, which has its own sections")
     if options.parts and not options.preset and not options.base:
-        options.usage_error("--parts needs --preset NAME, to say which preset to take from the folder, or --base")
+        options.usage_error("--parts needs --preset NAME or --base FAMILY@VERSION, to say what to take")
     if options.agent:
         from deepprompt.commands.build.agent import compose_agent
 

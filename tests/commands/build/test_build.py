@@ -394,6 +394,7 @@ class TestJson:
         text = built(capsysbinary)
         found = report(capsysbinary)
         parts = found.pop("parts")
+        assert [row["part"] for row in found.pop("conditions")][:3] == ["identity", "tools", "style"]
         assert found == {
             "text": text,
             "sha256": sha256(text.encode()).hexdigest(),

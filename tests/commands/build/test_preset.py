@@ -11,10 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deepprompt import DYNAMIC_CONTEXT_BOUNDARY, bundled, estimate_tokens
-from deepprompt.catalog import from_folder
+from deepprompt import DYNAMIC_CONTEXT_BOUNDARY, bundled, estimate_tokens, load_preset
 from deepprompt.cli import main
-from deepprompt.commands.build.options import ORDERS
 from deepprompt.providers import TARGETS
 from deepprompt.systems.preset import (
     McpServer,
@@ -29,7 +27,7 @@ from tests.support.layout import lay_out
 CaptureBytes = pytest.CaptureFixture[bytes]
 
 VERSION = ("claude_code", "2.1.37")
-PRESET = ("--preset", "claude_code")
+PRESET = ("--preset", "claude_code@2.1.37")
 ALWAYS = [
     "main", "censoring", "environment", "conversational_style", "proactive", "conventions", "tool_formatting",
     "verify", "no_litter", "large_files", "file_read_limits",
@@ -52,27 +50,27 @@ OPTIONAL = {
 }
 
 USAGE = {
-    "base": ([*PRESET, "--base", "1.0.0"], "--base and --base-file do not go with --preset claude_code"),
-    "base-file": ([*PRESET, "--base-file", "f"], "--base and --base-file do not go with --preset claude_code"),
+    "base": (
+        [*PRESET, "--base", "1.0.0"],
+        "--preset claude_code@2.1.37 has its own version: write --preset NAME@VERSION",
+    ),
+    "custom-and-flag": (
+        ["--custom-file", "f", "--flag", "x"],
+        "--custom-file is printed as it is: --flag cannot change it",
+    ),
     "custom-and-append": (
         [*PRESET, "--custom-file", "f", "--append", "x"],
         "--custom-file is printed as it is: --append and --append-file cannot add to it",
     ),
-    "tool": (["--tool", "Glob"], "--tool needs --preset claude_code"),
-    "mcp": (["--mcp", "x"], "--mcp needs --preset claude_code"),
-    "slash-command": (["--slash-command", "x"], "--slash-command needs --preset claude_code"),
-    "sessions": (["--sessions"], "--sessions needs --preset claude_code"),
-    "memory": (["--memory"], "--memory needs --preset claude_code"),
-    "claude-md": (["--claude-md"], "--claude-md needs --preset claude_code"),
-    "output-style-file": (["--output-style-file", "f"], "--output-style-file needs --preset claude_code"),
-    "environment-last": (["--environment-last"], "--environment-last needs --preset claude_code"),
-    "max-tokens": (["--max-tokens", "5"], "--max-tokens needs --preset claude_code"),
-    "max-tokens-of-nothing": (["--max-tokens", "0"], "--max-tokens needs --preset claude_code"),
-    "order": (["--order", "catalog"], "--order needs --preset claude_code"),
-    "deepseek": (["--preset", "deepseek", "--tool", "Glob"], "--tool needs --preset claude_code"),
+    "set": (["--set", "TEAM"], "--set TEAM: write NAME=VALUE"),
+    "list": (["--list", "servers"], "--list servers: write NAME=FILE"),
+    "environment-last": (
+        ["--environment-last"],
+        "--environment-last is for presets without a boundary; deepseek@1.0.0 has one",
+    ),
     "parts": (
-        ["--preset", "deepseek", "--parts", "x"],
-        "--parts needs --base FAMILY@VERSION, to say which parts to take from the folder",
+        ["--parts", "x"],
+        "--parts needs --preset NAME or --base FAMILY@VERSION, to say what to take",
     ),
     "empty-preset": (["--preset", ""], "argument --preset: is empty"),
     "number": ([*PRESET, "--max-tokens", "many"], "argument --max-tokens: invalid int value: 'many'"),
@@ -183,7 +181,7 @@ class TestParts:
         assert build(capsysbinary, "--environment-last", "--prefix-only", "--claude-md").endswith("Rules of the house.")
 
     @pytest.mark.seed("004.26")
-    @pytest.mark.parametrize("preset", ["claude_code@2.1.37", "claude_code~=2.1", "claude_code==2.1.37"])
+    @pytest.mark.parametrize("preset", ["claude_code@2.1.37", "claude_code==2.1.37"])
     def test_version(self, preset: str, capsysbinary: CaptureBytes) -> None:
         """A preset can be asked for by its version."""
         assert main(["build", "--preset", preset, "--quiet"]) == 0
@@ -244,35 +242,82 @@ class TestParts:
         assert report(capsysbinary, "--append-file", "style.txt")["parts"][-1]["origin"] == "file:style.txt"
 
 
+class TestOwnPreset:
+    """Presets of the user's, with everything that they declare."""
+
+    PILOT = """
+format = 1
+rows = [
+  { part = "one" },
+  { text = "${TEAM}", name = "team", when = "dry_run" },
+  { each = "servers", item = "server" },
+  { boundary = true },
+  { slot = "project" },
+]
+[flags]
+dry_run = "nothing is written"
+[variables]
+TEAM = { about = "who decides", pace = "release" }
+[lists]
+servers = { fields = ["NAME"] }
+"""
+
+    def test_flags_variables_and_lists(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+        """`--flag`, `--set` and `--list` give what the preset declares; instruction files and the project are there."""
+        lay_out(tmp_path, {
+            "own/pilot/1.0/preset.toml": self.PILOT, "own/pilot/1.0/one.md": "One.\n",
+            "own/pilot/1.0/server.md": "- ${NAME}\n", "servers.json": '[{"NAME": "web"}]',
+        })  # fmt: skip
+        options = ["--preset", "pilot", "--parts", str(tmp_path / "own"), "--flag", "dry_run", "--set", "TEAM=us=we"]
+        assert main(["build", *options, "--list", f"servers={tmp_path}/servers.json", "--no-git"]) == 0
+        text = capsysbinary.readouterr().out.decode()
+        assert text.startswith(f"One.\n\nus=we\n\n- web{DYNAMIC_CONTEXT_BOUNDARY}\n## Project\n- cwd: ")
+        assert failure(capsysbinary, *options[:-2], "--flag", "wet") == (
+            "preset pilot@1.0: no flag 'wet'; there are: dry_run; preset pilot@1.0: part 'team' needs a value for TEAM"
+        )
+
+    def test_base_file(self, folder: Path, capsysbinary: CaptureBytes) -> None:
+        """A base of the user's replaces the wording of any preset, and what was given stays."""
+        lay_out(folder, {"base": "Mine."})
+        assert names(report(capsysbinary, "--base-file", "base", "--append", "x")) == ["base", "append"]
+
+    def test_custom_keeps_the_tools(self, folder: Path, capsysbinary: CaptureBytes) -> None:
+        """A custom prompt is sent with the tools."""
+        lay_out(folder, {"custom": "Mine."})
+        assert [tool["name"] for tool in report(capsysbinary, "--custom-file", "custom", "--tool", "Bash")["tools"]]
+
+    def test_nothing_is_dropped_without_a_note(self, folder: Path, capsysbinary: CaptureBytes) -> None:
+        """A tool that nobody knows, and what no row shows, is noted."""
+        lay_out(folder, {"AGENTS.md": "Be kind."})
+        assert main(["build", "--tool", "Nonsense", "--output-style-file", "style.txt", "--no-git"]) == 0
+        assert capsysbinary.readouterr().err.decode().splitlines() == [
+            "deepprompt: kept: tool Nonsense: taken for a tool of your own, which has no bundled text",
+            "deepprompt: skipped: output style: no row of deepseek@1.0.0 shows this",
+        ]
+        assert main(["build", *PRESET]) == 0
+        assert "deepprompt: skipped: instruction files: no row of " in capsysbinary.readouterr().err.decode()
+
+
 class TestReport:
     """`--json` and the notes."""
 
     def test_conditions(self, capsysbinary: CaptureBytes) -> None:
         """The report has every part of the table, its condition, and whether it is in."""
         found = report(capsysbinary, "--tool", "Edit", "--sessions")
-        table = bundled().table(*VERSION)
-        assert [(row["part"], row["condition"], row["variable"]) for row in found["conditions"]] == [
-            (row.part, row.condition, row.variable) for row in table
-        ]
-        chosen = [row["part"] for row in found["conditions"] if row["in"]]
-        assert [name for name in chosen if name not in ("focus_engineering", "security_policy")] == names(found)
+        assert [row["part"] for row in found["conditions"] if row["in"] and row["part"] != "append"] == names(found)
+        conditions = {row["part"]: (row["condition"], row["why"]) for row in found["conditions"]}
+        assert conditions["main"] == ("always", "always")
+        assert conditions["search_replace"] == ("tool:FileEdit", "tool:FileEdit is on")
+        assert conditions["todo"] == ("tool:TodoWrite", "tool:TodoWrite is off")
 
     def test_output_style_changes_the_main_prompt(self, capsysbinary: CaptureBytes) -> None:
-        """The main prompt's clause is one of two, chosen by the table."""
-        rows = report(capsysbinary, "--output-style-file", "style.txt")["conditions"]
-        assert {row["part"]: row["in"] for row in rows if row["variable"] == "FOCUS"} == {
-            "focus_style": True,
-            "focus_engineering": False,
-        }
+        """The main prompt's clause is one of two."""
+        assert "Output Style" in build(capsysbinary, "--output-style-file", "style.txt").partition("\n")[0]
+        assert "Output Style" not in build(capsysbinary).partition("\n")[0]
 
     def test_tools(self, capsysbinary: CaptureBytes) -> None:
         """The report has the definitions of the enabled tools, without which the prompt is half of what is sent."""
         assert [tool["name"] for tool in report(capsysbinary, "--tool", "Edit")["tools"]] == ["Edit"]
-
-    def test_no_conditions_elsewhere(self, capsysbinary: CaptureBytes) -> None:
-        """A prompt that no table chose has no conditions in its report."""
-        assert main(["build", "--json", "--no-project"]) == 0
-        assert "conditions" not in json.loads(capsysbinary.readouterr().out)
 
     def test_near_miss(self, capsysbinary: CaptureBytes) -> None:
         """A near miss of a tool's name is said on standard error."""
@@ -365,7 +410,7 @@ class TestRefused:
             ("claude_code@9", "no version of claude_code is 9; there are: 2.1.37"),
             ("claude_code~=3.0", "no version of claude_code meets ~=3.0; there are: 2.1.37"),
             ("claude_code@", "cannot read 'claude_code@'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
-            ("deepseek@9", "no version of base is 9; there are: 1.0.0"),
+            ("deepseek@9", "no version of deepseek is 9; there are: 1.0.0"),
         ],
     )
     def test_unknown_version(self, preset: str, message: str, capsysbinary: CaptureBytes) -> None:
@@ -391,24 +436,7 @@ class TestRefused:
         """An override with a variable that has no value is an error that names the part and the variable."""
         parts = lay_out(tmp_path / "parts", {"claude_code/2.1.37/verify.md": "See ${README_URL}, ${CWDD}.\n"})
         message = failure(capsysbinary, *PRESET, "--parts", str(parts))
-        assert (
-            message == "part 'verify' needs a value for README_URL, CWDD; known: CWD, FOCUS, OS, SECURITY_POLICY, SHELL"
-        )
-
-    def test_unknown_condition(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: CaptureBytes
-    ) -> None:
-        """Conditions in the table that nothing answers are one error that names the parts and lists those known."""
-        assets = lay_out(
-            tmp_path / "assets",
-            {"claude_code/2.1.37/preset.table": "a release !moon\nb release sun\n", "claude_code/2.1.37/a.md": "A.\n"},
-        )
-        monkeypatch.setattr("deepprompt.systems.preset.bundled", lambda: from_folder(assets))
-        known = "always, sessions, memory, mcp, slash_commands, claude_md, output_style, tool:NAME"
-        assert (
-            failure(capsysbinary, *PRESET)
-            == f"claude_code/2.1.37: part 'a' asks for 'moon', part 'b' asks for 'sun'; known: {known}"
-        )
+        assert message.startswith("preset claude_code@2.1.37: part 'verify' needs a value for README_URL, CWDD; ")
 
     def test_configurations_are_equal_by_content(self) -> None:
         """A configuration is a value: made of a list or of a tuple it is the same, and can be hashed."""
@@ -420,5 +448,5 @@ class TestRefused:
 
 def test_the_words_of_the_options_are_those_of_the_types() -> None:
     """The command line repeats the words of two types, as importing the types would slow every start."""
-    assert get_args(Order) == ORDERS
+    assert get_args(Order) == tuple(load_preset("claude_code@2.1.37").orders)
     assert get_args(Target) == TARGETS

@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 from deepprompt import estimate_tokens
 from deepprompt.catalog import SUFFIX, bundled
 from deepprompt.prompt import Note
-from deepprompt.systems.toolset import Toolset, known_tools, tool_definitions
+from deepprompt.systems.changes import files_of
+from deepprompt.systems.presets import load_preset
+from deepprompt.systems.tools import Toolset, tool_definitions
 from tests.support.examples import examples
 
 VERSION = ("claude_code", "2.1.37")
+PRESET = load_preset("claude_code@2.1.37")
 
 ALIASES = {"Read": "FileRead", "Write": "FileWrite", "Edit": "FileEdit", "Task": "Agent"}
 
@@ -105,28 +108,17 @@ def test_size() -> None:
     ] == []
 
 
-def test_every_file_is_in_a_table() -> None:
-    """No file of the catalogue is unreferenced, and none that a table names is missing."""
-    catalog = bundled()
-    listed = {row.part for row in catalog.table(*VERSION)}
-    for kind in ("tools", "agents", "reminders"):
-        listed |= {f"{kind}/{columns[0]}" for _, columns in catalog.lines(*VERSION, f"{kind}.table")}
-    assert sorted(listed) == sorted(catalog.names(*VERSION))
-
-
-def test_both_orders_have_the_same_rows() -> None:
-    """The catalogue's order is another order of the same parts, paces and conditions."""
-    catalog = bundled()
-    rows = [
-        sorted(catalog.table(*VERSION, name), key=lambda row: row.part) for name in ("preset.table", "catalog.table")
-    ]
-    assert rows[0] == rows[1]
+def test_every_file_is_in_the_preset() -> None:
+    """No file of the catalogue is unreferenced, and none that the preset names is missing."""
+    parts = [name for name in files_of(PRESET) if not name.endswith(".json")]
+    assert sorted(parts) == sorted(bundled().names(*VERSION))
 
 
 @pytest.mark.seed("004.10")
 def test_known_tools() -> None:
     """Every tool of the seed is known by its name, and four of them by a second one."""
-    assert known_tools() == {name: name for name in TOOL_TOKENS} | ALIASES
+    known = {name: tool.name for tool in PRESET.own_tools.values() for name in (tool.name, *tool.names)}
+    assert known == {name: name for name in TOOL_TOKENS} | ALIASES
 
 
 @pytest.mark.parametrize("tool", TOOL_TOKENS)
@@ -159,7 +151,7 @@ def test_schema(tool: str) -> None:
 @pytest.mark.parametrize(("alias", "tool"), ALIASES.items())
 def test_alias(alias: str, tool: str) -> None:
     """An alias enables the tool, and its definition has the name that the runtime gave."""
-    assert tool in Toolset([alias])
+    assert tool in Toolset(PRESET, [alias])
     (definition,) = tool_definitions([alias])
     assert definition == {**tool_definitions([tool])[0], "name": alias}
 
@@ -184,7 +176,7 @@ def test_sorted_by_name() -> None:
 
 def test_none() -> None:
     """Without tools there are no definitions and no notes."""
-    assert (tool_definitions([]), Toolset(()).notes, "Glob" in Toolset(())) == ([], [], False)
+    assert (tool_definitions([]), Toolset(PRESET, ()).notes(), "Glob" in Toolset(PRESET, ())) == ([], [], False)
 
 
 def test_one_name_as_text() -> None:
@@ -194,9 +186,11 @@ def test_one_name_as_text() -> None:
 
 @pytest.mark.parametrize("name", ["mcp__db__query", "mcp__Glob__Glob", "Deploy", "Zebra", ""])
 def test_own_tool(name: str) -> None:
-    """A runtime's own tool is welcome: it has no definition here, and nothing is said."""
-    toolset = Toolset([name])
-    assert (toolset.definitions(), toolset.notes, name in toolset) == ([], [], False)
+    """A runtime's own tool is welcome: it has no definition here, and all but an MCP server's tool is noted."""
+    toolset = Toolset(PRESET, [name])
+    detail = "taken for a tool of your own, which has no bundled text"
+    assert toolset.notes() == ([] if name.startswith("mcp__") else [Note("kept", f"tool {name}", detail)])
+    assert (toolset.definitions(), name in toolset) == ([], True)
 
 
 @pytest.mark.parametrize(
@@ -206,9 +200,9 @@ def test_own_tool(name: str) -> None:
 )  # fmt: skip
 def test_near_miss(name: str, meant: str) -> None:
     """A near miss of a known name is taken for a tool of the runtime's own, and noted."""
-    toolset = Toolset([name])
+    toolset = Toolset(PRESET, [name])
     detail = f"taken for a tool of your own, which has no bundled text; did you mean {meant!r}?"
-    assert toolset.notes == [Note("kept", f"tool {name}", detail)]
+    assert toolset.notes() == [Note("kept", f"tool {name}", detail)]
     assert toolset.definitions() == []
     assert meant not in toolset
 
@@ -237,7 +231,7 @@ def test_order_given_does_not_matter(names: list[str], data: st.DataObject) -> N
     other = data.draw(st.permutations(names + names[:2]))
     with warnings.catch_warnings(action="ignore"):
         assert json.dumps(tool_definitions(names)) == json.dumps(tool_definitions(iter(other)))
-    assert Toolset(names).notes == Toolset(other).notes
+    assert Toolset(PRESET, names).notes() == Toolset(PRESET, other).notes()
 
 
 def test_every_tool_has_both_files() -> None:
