@@ -13,6 +13,7 @@ COMMANDS = {
     "compile": "assemble every node of each workflow, or report every problem",
     "replay": "assemble a log's prompts again, and report changed includes",
     "tiers": "show a repository to a model, the stillest files first",
+    "map": "print what the files of a repository declare",
     "edits": "apply the edit blocks of a response, or show what they change",
     "versions": "list the families of prompt parts and their versions",
     "parts": "list the prompt parts with their sizes, paces and conditions",

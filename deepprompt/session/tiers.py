@@ -26,7 +26,12 @@ from deepprompt.systems.tiers import FILE_TREE, OK, TIERS, Tier, TieredContext, 
 from deepprompt.text.display import counted
 from deepprompt.tokens import estimate_tokens
 
+MAP_LEGEND = (
+    "A file is its path, then its declarations as the file has them, without bodies; deeper means inside.\n"
+    "There are no abbreviations or aliases. The map has the files that changed last, as many as there is room for.\n"
+)
 _FORMAT = 1
+_MOST_MOVES = 20
 _OLD = 1_000  # the stillness of a file that git did not see change
 _TREE_STILL = 4
 
@@ -60,7 +65,9 @@ class TierReport:
             + (f"; the others were laid out anew: {self.reason}" if self.reason else ""),
         ]
         lines += [f"  {name:7}{tokens:>9,} tokens" for name, tokens in self.tokens.items()]
-        lines += [f"  moved  {piece}: {old} -> {new}" for piece, old, new in self.moved]
+        lines += [f"  moved  {piece}: {old} -> {new}" for piece, old, new in self.moved[:_MOST_MOVES]]
+        if len(self.moved) > _MOST_MOVES:
+            lines.append(f"  moved  {len(self.moved) - _MOST_MOVES} more")
         return "\n".join([*lines, *([f"  {self.outdated:,} tokens are outdated"] if self.outdated else [])])
 
 
@@ -181,6 +188,7 @@ class Tiers:
         if repository.tree:
             lines = "\n".join([f"# File Tree ({len(repository.paths)} files)", "", *repository.tree])
             texts["tree", ""] = FILE_TREE + lines
+        texts |= {("symbols", path): block for path, block in repository.symbols.items()}
         for path in paths:
             try:
                 text: NotedText = repository.text(path)
@@ -268,8 +276,15 @@ class Tiers:
                 history=messages,
             )
         active = {key: text for (kind, key), text in texts.items() if kind == "file" and (kind, key) not in shown}
+        legend = MAP_LEGEND if any(kind == "symbols" for kind, _ in texts) else ""
         return TieredContext(
-            prompt, tiers=tiers, urls=tuple(urls), active_files=active, user_prompt=user_prompt, images=tuple(images)
+            prompt,
+            legend,
+            tiers=tiers,
+            urls=tuple(urls),
+            active_files=active,
+            user_prompt=user_prompt,
+            images=tuple(images),
         )
 
     def _reported(

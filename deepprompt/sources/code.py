@@ -17,10 +17,15 @@ from deepprompt.errors import FileRefusedError, SourceError
 from deepprompt.prompt import Note, NotedText
 from deepprompt.sources.files import is_folder, path_text, read_below, shown_path
 from deepprompt.sources.git.names import list_names
+from deepprompt.sources.symbols.languages import suffix_of
+from deepprompt.sources.symbols.map import MAP_BUDGET, SymbolMap, cache_file
+from deepprompt.sources.symbols.reader import MOST_FILE as MOST_SOURCE
 from deepprompt.sources.tree import fold_tree
 from deepprompt.text.hygiene import decode, neutralise, why_no_text
 
 TREE_BUDGET = 4_000
+_RECENT = 0
+_LONG_AGO = 1_000
 MOST_FILE = 1 << 20
 _TIMEOUT = 10.0
 
@@ -38,9 +43,13 @@ class CodeRepository:
     """How many commits are newer than the last change of each file; without an entry, more than a thousand."""
     tree: tuple[str, ...]
     """The paths within the budget of the tree: a line `folder/ (N files)` stands for files that did not fit."""
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    """The blocks of the symbol map by path, of the files that changed last: as many as the budget of the map holds."""
     notes: tuple[Note, ...] = ()
     tree_budget: int = TREE_BUDGET
+    map_budget: int = 0
     timeout: float = _TIMEOUT
+    symbol_map: SymbolMap | None = field(default=None, repr=False, compare=False)
     signatures: Mapping[str, _Signature] = field(default_factory=dict, repr=False, compare=False)
     texts: dict[str, tuple[_Signature, NotedText]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -57,23 +66,33 @@ class CodeRepository:
         """Return the repository as it is now. Texts of files that did not change are not read again."""
         names, _, notes = list_names(self.folder, self.timeout)
         signatures = _signatures(self.folder, names)
-        if signatures == self.signatures and tuple(notes) == self.notes:
+        if signatures == self.signatures:
             return self
         paths = tuple(signatures)
         tree = self.tree if paths == self.paths else fold_tree(paths, self.tree_budget)
-        return replace(self, paths=paths, tree=tree, notes=tuple(notes), signatures=signatures)
+        known = set(self.paths)
+        new = {path: _RECENT for path in paths if path not in known}
+        fresh = replace(self, paths=paths, tree=tree, ages={**self.ages, **new}, signatures=signatures)
+        return _with_symbols(fresh, notes)
 
 
 def load_repository(
-    folder: str | os.PathLike[str], *, tree_budget: int = TREE_BUDGET, timeout: float = _TIMEOUT
+    folder: str | os.PathLike[str],
+    *,
+    tree_budget: int = TREE_BUDGET,
+    map_budget: int = MAP_BUDGET,
+    cache: bool = True,
+    timeout: float = _TIMEOUT,
 ) -> CodeRepository:
     """Return the files of the repository in or around a folder, as far as they lie below the folder.
 
     Git lists their names, and how long ago each was changed, within `timeout` seconds. The list that a prompt shows has
-    `tree_budget` tokens at most.
+    `tree_budget` tokens at most, and the symbol map `map_budget`: with 0 there is none. With `cache`, outlines are kept
+    in your cache folder. Without the extra `map` there is no map, and a note says so.
     """
     root = os.path.abspath(path_text(folder, "load_repository: folder"))
     expect(tree_budget, int, "load_repository: tree_budget", "a number of tokens")
+    expect(map_budget, int, "load_repository: map_budget", "a number of tokens")
     expect(timeout, int | float, "load_repository: timeout", "a number of seconds")
     if not is_folder(root):
         raise SourceError(f"{shown_path(root)}: there is no such folder")
@@ -81,9 +100,37 @@ def load_repository(
     signatures = _signatures(root, names)
     paths = tuple(signatures)
     tree = fold_tree(paths, tree_budget)
-    return CodeRepository(
-        root, paths, MappingProxyType(ages), tree, tuple(notes), tree_budget, timeout, signatures=signatures
+    symbol_map = SymbolMap(root, cache_file(root, os.environ) if cache else "") if map_budget > 0 else None
+    repository = CodeRepository(
+        root, paths, MappingProxyType(ages), tree, tree_budget=tree_budget, map_budget=map_budget, timeout=timeout,
+        symbol_map=symbol_map, signatures=signatures,
+    )  # fmt: skip
+    return _with_symbols(repository, notes)
+
+
+def _with_symbols(repository: CodeRepository, notes: list[Note]) -> CodeRepository:
+    """Return a repository with the symbol map of its files and the notes about both."""
+    if repository.symbol_map is None:
+        return replace(repository, notes=tuple(notes))
+    ages, signatures = repository.ages, repository.signatures
+    # Only files that the parser would take are read.
+    paths = [path for path in repository.paths if signatures[path][1] <= MOST_SOURCE]
+
+    def read(path: str) -> bytes | None:
+        try:
+            data = read_below(repository.folder, path, MOST_SOURCE, lambda _: None, whole=True).data
+        except FileRefusedError:
+            return None
+        return None if why_no_text(data) else data
+
+    blocks, more = repository.symbol_map.blocks(
+        paths, signatures, read, lambda path: ages.get(path, _LONG_AGO), repository.map_budget
     )
+    large = [path for path in repository.paths if signatures[path][1] > MOST_SOURCE and suffix_of(path)]
+    if large:
+        detail = f"not in the symbol map: larger than {MOST_SOURCE} bytes"
+        more.append(Note("skipped", shown_path(large[0]), detail, count=len(large)))
+    return replace(repository, symbols=blocks, notes=(*notes, *more))
 
 
 def _signatures(root: str, names: list[str]) -> dict[str, _Signature]:

@@ -1,0 +1,112 @@
+"""Outlines of source files from the worker: one child process, with a deadline for each file, ended with its work."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from importlib.util import find_spec
+
+from deepprompt.sources.symbols.languages import BY_SUFFIX
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from types import TracebackType
+
+MOST_FILE = 256 << 10
+SECONDS = 5.0
+_MOST_FAILURES = 3
+
+
+def is_installed() -> bool:
+    """Whether tree-sitter is installed, which the extra `map` asks for."""
+    return find_spec("tree_sitter") is not None
+
+
+def can_read(suffix: str) -> bool:
+    """Whether the grammar of a language is installed."""
+    return find_spec(BY_SUFFIX[suffix].module.partition(":")[0]) is not None
+
+
+class OutlineReader:
+    """Reads outlines in a child process, which is started for the first file and ended with the `with` block."""
+
+    def __init__(self, seconds: float = SECONDS, program: tuple[str, ...] = ()) -> None:
+        self.seconds = seconds
+        self.failures = 0
+        self._program = program or (sys.executable, "-P", "-m", "deepprompt.sources.symbols.worker")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> OutlineReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def read(self, data: bytes, suffix: str) -> tuple[list[str], bool] | str:
+        """Return the outline of a file and whether the file parsed, or why there is none."""
+        if len(data) > MOST_FILE:
+            return f"larger than {MOST_FILE} bytes"
+        if self.failures >= _MOST_FAILURES:
+            return "the parser failed too often"
+        try:
+            line = self._ask(data, suffix)
+        except (OSError, ValueError):
+            line = b""
+        if not line:
+            self.failures += 1
+            self._end()
+            return f"the parser ended, or took more than {self.seconds:g} seconds"
+        answer = json.loads(line)
+        return f"the parser failed: {answer}" if isinstance(answer, str) else (answer[0], answer[1])
+
+    def _ask(self, data: bytes, suffix: str) -> bytes:
+        """Return the worker's line for a file, b"" if it ended or is late."""
+        process = self._process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        deadline = time.monotonic() + self.seconds
+        job = memoryview(f"{suffix} {len(data)}\n".encode() + data)
+        given, taken = process.stdin.fileno(), process.stdout.fileno()
+        os.set_blocking(given, False)
+        answer = b""
+        while (left := deadline - time.monotonic()) > 0:
+            readable, writable, _ = select.select([taken], [given] if job else [], [], left)
+            if writable:
+                with suppress(BlockingIOError):
+                    job = job[os.write(given, job) :]
+            if readable:
+                chunk = os.read(taken, 1 << 16)
+                answer += chunk
+                if not chunk or answer.endswith(b"\n"):
+                    return answer
+        return b""
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        path = os.pathsep.join(entry for entry in map(os.path.abspath, filter(None, sys.path)))
+        return subprocess.Popen(
+            self._program,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=os.path.dirname(os.path.abspath(__file__)),  # not the project's folder, whose modules are a stranger's
+            env={"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "SYSTEMROOT": os.environ.get("SYSTEMROOT", "")},
+            bufsize=0,
+            start_new_session=True,
+        )
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with suppress(OSError):
+                        pipe.close()
+            process.wait()
