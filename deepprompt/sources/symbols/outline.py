@@ -19,6 +19,7 @@ _BLANKS = re.compile(r"\s+")
 _BODIES = ("body", "field_declaration_list", "enumerator_list", "declaration_list", "enum_variant_list", "enum_body",
            "class_body", "interface_body", "object_type", "macro_rule")  # fmt: skip
 _ASSIGNED = {"variable_declarator": "value", "assignment_expression": "right"}
+_PLUS_PLUS = re.compile(rb"^\s*(?:namespace|class|template|using)\b", re.MULTILINE)
 _VALUES = ("arrow_function", "function_expression", "generator_function", "class")
 
 
@@ -30,7 +31,14 @@ def _parser(suffix: str) -> Any:
 
 
 def outline(data: bytes, suffix: str) -> tuple[list[str], bool]:
-    """Return the lines of a file's outline, and whether the file parsed without an error."""
+    """Return the lines of a file's outline, and whether the file parsed without an error.
+
+    A header is read as C++ if a line in it begins as only one of C++ does.
+    """
+    return _outline(data, ".hpp" if suffix == ".h" and _PLUS_PLUS.search(data) else suffix)
+
+
+def _outline(data: bytes, suffix: str) -> tuple[list[str], bool]:
     root = _parser(suffix).parse(data).root_node
     lines: list[str] = []
     _walk(root, BY_SUFFIX[suffix], 1, lines, None)

@@ -96,6 +96,15 @@ def test_limits() -> None:
     assert (len(lines), lines[-1]) == (MOST_LINES + 1, "  ...")
 
 
+def test_a_header_of_c_plus_plus() -> None:
+    """A header is read as C, or as C++ if it is that."""
+    assert outline(b"namespace n { class A { void m(); }; }\n", ".h") == (
+        ["  namespace n", "    class A", "      void m()"],
+        True,
+    )
+    assert outline(b"int class(int a);\n", ".h") == (["  int class(int a)"], True)
+
+
 def test_broken_syntax() -> None:
     """A file with a syntax error says so."""
     assert outline(b"def f(:\n  x\nclass", ".py")[1] is False
