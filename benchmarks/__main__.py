@@ -22,6 +22,7 @@ MODULES = {
     "startup": "a fresh process up to its first prompt, and the command line",
     "repositories": "git, in a small and in a large repository",
     "instructions": "the load plan of 200 instruction files",
+    "tiers": "a repository in tiers, and its symbol map",
     "conversations": "ten messages more, after ten thousand",
     "streams": "a million prompts on one prefix, and a file of 50 GiB",
     "batches": "a million requests of a batch on one prefix",

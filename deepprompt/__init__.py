@@ -25,6 +25,7 @@ _NAMES = {
     "prompt": ("DYNAMIC_CONTEXT_BOUNDARY", "Note", "Pace", "Part", "Prompt"),
     "providers.usage": ("Usage", "read_usage"),
     "request.request": ("Request", "build_cached_content", "build_request"),
+    "session.ledger": ("Ledger",),
     "session.session": ("Session",),
     "session.stream": ("StreamedResponse",),
     "session.tiers": ("Tiers",),

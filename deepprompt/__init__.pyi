@@ -25,6 +25,7 @@ from deepprompt.providers.usage import read_usage as read_usage
 from deepprompt.request.request import Request as Request
 from deepprompt.request.request import build_cached_content as build_cached_content
 from deepprompt.request.request import build_request as build_request
+from deepprompt.session.ledger import Ledger as Ledger
 from deepprompt.session.session import Session as Session
 from deepprompt.session.stream import StreamedResponse as StreamedResponse
 from deepprompt.session.tiers import Tiers as Tiers

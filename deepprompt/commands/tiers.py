@@ -8,9 +8,10 @@ import os
 
 from deepprompt.commands.options import given, own_text
 from deepprompt.commands.output import say_notes, write, write_json
-from deepprompt.errors import MessageError, SourceError
+from deepprompt.errors import MessageError, SessionError, SourceError
 from deepprompt.providers import TARGETS
 from deepprompt.request.request import build_request
+from deepprompt.session.ledger import Ledger
 from deepprompt.session.tiers import Tiers
 from deepprompt.sources.code import load_repository
 from deepprompt.systems.tiers import assemble_messages, compose_messages
@@ -45,6 +46,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--history", metavar="FILE", type=given, help="the conversation so far: a JSON list of messages"
     )
     parser.add_argument("--state", metavar="FILE", type=given, help="a file that remembers the tiers between calls")
+    parser.add_argument(
+        "--outdated", metavar="SHARE", type=_share,
+        help="keep outdated copies of files, up to this share of what is shown, such as 0.25 (default: none)",
+    )  # fmt: skip
     parser.add_argument("--to", metavar="PROVIDER", type=given, help="print the body of this provider's request")
     parser.add_argument("--model", metavar="NAME", type=given, help="the model, as the provider calls it")
     parser.add_argument("--explain", action="store_true", help="print what moved and what it costs instead")
@@ -82,12 +87,23 @@ def run(options: argparse.Namespace) -> int:
 def _tiers(options: argparse.Namespace) -> Tiers:
     """Return the tiers of the state file, or new ones for the provider and the model."""
     wanted = {"to": options.to, "model": options.model} if options.to else {}
+    strategy = "strict" if options.outdated is None else Ledger(options.outdated)
     if not options.state or not os.path.lexists(options.state):
-        return Tiers(**wanted)
+        return Tiers(strategy, **wanted)
     tiers = Tiers.load(options.state)
+    if options.outdated is not None and tiers.strategy != strategy:
+        raise SourceError(f"{options.state}: it was begun with another --outdated; use another file")
     if wanted and (tiers.to, tiers.model) != (options.to, options.model):
         raise SourceError(f"{options.state}: it is for {tiers.to} and {tiers.model}; use another file for each model")
     return tiers
+
+
+def _share(value: str) -> float:
+    """Take a share from 0 to 1."""
+    try:
+        return Ledger(float(value)).outdated
+    except (ValueError, SessionError):
+        raise argparse.ArgumentTypeError(f"expected a share from 0 to 1, not {value!r:.40}") from None
 
 
 def _history(path: str | None) -> list[dict[str, object]]:

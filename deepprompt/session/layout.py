@@ -111,7 +111,8 @@ def plan_layout(
         stays = {name for tier in before[:kept] for name in tier}
         rest = sorted((piece for piece in pieces if piece.name not in stays), key=lambda each: (each.hazard, each.name))
         for active in _choices(rest):
-            laid = [piece for piece in rest if piece not in active]
+            outside = {piece.name for piece in active}
+            laid = [piece for piece in rest if piece.name not in outside]
             room = prices.tiers - kept
             if laid and room <= 0:
                 continue

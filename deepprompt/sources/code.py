@@ -17,15 +17,13 @@ from deepprompt.errors import FileRefusedError, SourceError
 from deepprompt.prompt import Note, NotedText
 from deepprompt.sources.files import is_folder, path_text, read_below, shown_path
 from deepprompt.sources.git.names import list_names
-from deepprompt.sources.symbols.languages import suffix_of
-from deepprompt.sources.symbols.map import MAP_BUDGET, SymbolMap, cache_file
+from deepprompt.sources.symbols.map import MAP_BUDGET, SymbolMap, cache_file, rank_sources
 from deepprompt.sources.symbols.reader import MOST_FILE as MOST_SOURCE
 from deepprompt.sources.tree import fold_tree
 from deepprompt.text.hygiene import decode, neutralise, why_no_text
 
 TREE_BUDGET = 4_000
 _RECENT = 0
-_LONG_AGO = 1_000
 MOST_FILE = 1 << 20
 _TIMEOUT = 10.0
 
@@ -49,6 +47,8 @@ class CodeRepository:
     tree_budget: int = TREE_BUDGET
     map_budget: int = 0
     timeout: float = _TIMEOUT
+    sources: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """The files that the symbol map can have, those that changed last first."""
     symbol_map: SymbolMap | None = field(default=None, repr=False, compare=False)
     signatures: Mapping[str, _Signature] = field(default_factory=dict, repr=False, compare=False)
     texts: dict[str, tuple[_Signature, NotedText]] = field(default_factory=dict, repr=False, compare=False)
@@ -72,7 +72,9 @@ class CodeRepository:
         tree = self.tree if paths == self.paths else fold_tree(paths, self.tree_budget)
         known = set(self.paths)
         new = {path: _RECENT for path in paths if path not in known}
-        fresh = replace(self, paths=paths, tree=tree, ages={**self.ages, **new}, signatures=signatures)
+        ages = {**self.ages, **new} if new else self.ages
+        sources = self.sources if paths == self.paths else rank_sources(paths, ages)
+        fresh = replace(self, paths=paths, tree=tree, ages=ages, sources=sources, signatures=signatures)
         return _with_symbols(fresh, notes)
 
 
@@ -103,7 +105,7 @@ def load_repository(
     symbol_map = SymbolMap(root, cache_file(root, os.environ) if cache else "") if map_budget > 0 else None
     repository = CodeRepository(
         root, paths, MappingProxyType(ages), tree, tree_budget=tree_budget, map_budget=map_budget, timeout=timeout,
-        symbol_map=symbol_map, signatures=signatures,
+        sources=rank_sources(paths, ages), symbol_map=symbol_map, signatures=signatures,
     )  # fmt: skip
     return _with_symbols(repository, notes)
 
@@ -112,9 +114,8 @@ def _with_symbols(repository: CodeRepository, notes: list[Note]) -> CodeReposito
     """Return a repository with the symbol map of its files and the notes about both."""
     if repository.symbol_map is None:
         return replace(repository, notes=tuple(notes))
-    ages, signatures = repository.ages, repository.signatures
-    # Only files that the parser would take are read.
-    paths = [path for path in repository.paths if signatures[path][1] <= MOST_SOURCE]
+    signatures = repository.signatures
+    large = [path for path in repository.sources if signatures[path][1] > MOST_SOURCE]
 
     def read(path: str) -> bytes | None:
         try:
@@ -123,22 +124,22 @@ def _with_symbols(repository: CodeRepository, notes: list[Note]) -> CodeReposito
             return None
         return None if why_no_text(data) else data
 
-    blocks, more = repository.symbol_map.blocks(
-        paths, signatures, read, lambda path: ages.get(path, _LONG_AGO), repository.map_budget
-    )
-    large = [path for path in repository.paths if signatures[path][1] > MOST_SOURCE and suffix_of(path)]
+    # Only files that the parser would take are read.
+    sources = [path for path in repository.sources if path not in large] if large else repository.sources
+    blocks, more = repository.symbol_map.blocks(sources, signatures, read, repository.map_budget)
     if large:
         detail = f"not in the symbol map: larger than {MOST_SOURCE} bytes"
-        more.append(Note("skipped", shown_path(large[0]), detail, count=len(large)))
+        more.append(Note("skipped", shown_path(min(large)), detail, count=len(large)))
     return replace(repository, symbols=blocks, notes=(*notes, *more))
 
 
 def _signatures(root: str, names: list[str]) -> dict[str, _Signature]:
     """Return what tells whether a file changed, for each name that is a regular file."""
     found = {}
+    below = root.rstrip(os.sep) + os.sep
     for name in names:
         try:
-            status = os.lstat(os.path.join(root, name))
+            status = os.lstat(below + name)
         except (OSError, ValueError):
             continue  # deleted, and not committed yet
         if stat.S_ISREG(status.st_mode):

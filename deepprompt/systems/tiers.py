@@ -238,6 +238,11 @@ def _files(files: Mapping[str, str], notes: list[Note]) -> str:
     return "\n\n".join(shown)
 
 
+def show_working_files(files: Mapping[str, str]) -> str:
+    """Return the message that shows files as they are now, as the array has it for its working files."""
+    return WORKING_FILES + _files(files, [])
+
+
 def _by_key(texts: Mapping[str, str], kind: str) -> list[tuple[str, str]]:
     """Return the items of a mapping with text keys, sorted by key."""
     for key in texts:

@@ -387,7 +387,7 @@ def test_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
 NO_PATHS = {
     "COLUMN", "SERVICE",
     "BYTES", "CHECK", "CODES", "FAMILY[@VERSION]", "HASH", "ISO", "KEY", "MOVE", "N", "NAME", "NAMES", "NAME[=TEXT]",
-    "NAME=VALUE", "NEW", "OLD", "PROFILE",
+    "NAME=VALUE", "NEW", "OLD", "PROFILE", "SHARE",
     "PART[@VERSION]", "PROVIDER", "SECONDS", "SHELL", "TASK_REF", "TEXT", "TIME", "VERSION",
 }  # fmt: skip
 

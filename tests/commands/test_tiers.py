@@ -55,6 +55,19 @@ def test_the_state(project: Path, capsys: CaptureText) -> None:
     assert "the others were laid out anew: b.py changed" in capsys.readouterr().out
 
 
+def test_the_ledger(project: Path, capsys: CaptureText) -> None:
+    """With --outdated an old copy stays, and the new one is appended."""
+    state = ["--state", str(project.parent / "state"), "--outdated", "0.9", "--json"]
+    assert main(["tiers", str(project), *ASK, *state]) == 0
+    (project / "b.py").write_text("b = 3\n" * 500)
+    assert main(["tiers", str(project), *ASK, *state]) == 0
+    assert json.loads(capsys.readouterr().out.split("\n}\n")[1] + "}")["report"]["outdated"] > 0
+    assert main(["tiers", str(project), *ASK, *state[:2], "--outdated", "0.5"]) == 1
+    assert "it was begun with another --outdated" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["tiers", str(project), *ASK, "--outdated", "2"])
+
+
 def test_wrong_usage(project: Path, capsys: CaptureText) -> None:
     """Half of a target, an unknown provider and another model's state are refused."""
     for options in (["--to", "anthropic"], ["--to", "nobody", "--model", "x"]):

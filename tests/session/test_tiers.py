@@ -16,6 +16,7 @@ from deepprompt import assemble_messages, build_request, compose_messages, estim
 from deepprompt.errors import MessageError, SessionError
 from deepprompt.prompt import NotedText
 from deepprompt.providers.facts import bundled_facts
+from deepprompt.session.ledger import Ledger
 from deepprompt.session.tiers import Tiers
 from deepprompt.sources.code import CodeRepository
 from deepprompt.systems.tiers import Tier, TieredContext
@@ -97,8 +98,58 @@ def test_the_laws_of_strict(
         again = shuffled.next(world(mixed, ages), selected[::-1], history, (), f"ask {number}", system_prompt=PROMPT)
         assert assemble_messages(again) == messages, "5: the same bytes, whatever the order of the input"
         tiers.save(state)
-        shuffled.save(state)
-        tiers, shuffled = Tiers.load(state), shuffled  # 10: loading changes nothing, as the next turn compares
+        tiers = Tiers.load(state)  # 10: loading changes nothing, as the next turn compares
+        before = messages
+        history = [*history, {"role": "user", "content": f"said {number}"},
+                   {"role": "assistant", "content": f"said back {number}"}]  # fmt: skip
+
+
+@examples(60)
+@given(
+    turns=TURNS,
+    ages=st.dictionaries(st.sampled_from(PATHS), st.integers(0, 900)),
+    share=st.sampled_from([0.1, 0.25, 1]),
+)
+def test_the_laws_of_the_ledger(
+    turns: list[tuple[dict[str, int], set[str], int]], ages: dict[str, int], share: float, tmp_path_factory: Any
+) -> None:
+    """The laws 1 to 6, 9, 10 and 12, over any turns of edits, selections and dropped history."""
+    state = tmp_path_factory.mktemp("state") / "tiers"
+    tiers, shuffled = Tiers(Ledger(share)), Tiers(Ledger(share))
+    texts = {path: f"# {path}\n" + f"value = {path!r}\n" * 30 for path in PATHS}
+    history: list[dict[str, Any]] = []
+    before: list[dict[str, Any]] = []
+    for number, (edits, chosen, dropped) in enumerate(turns):
+        for path, value in edits.items():
+            texts[path] = f"# {path}\n" + f"value = {value}\n" * (20 + value)
+        history = history[2 * dropped :] if number else history
+        selected, given_history = sorted(chosen), deepcopy(history)
+        context = tiers.next(world(texts, ages), selected, history, (), f"ask {number}", system_prompt=PROMPT)
+        assert (selected, history) == (sorted(chosen), given_history), "12: the caller's values do not change"
+        messages = assemble_messages(context)
+        whole = "\n\x00\n".join(map(text_of, messages))
+        for path in chosen:
+            last = whole.rindex(f"\n{path}\n```\n")
+            current = f"\n{path}\n```\n{texts[path]}```"
+            assert whole[last : last + len(current)] == current, "1: the last copy of a selected file is current"
+        spoken = [text_of(message) for message in messages if text_of(message).startswith("said ")]
+        assert spoken == [message["content"] for message in history], "2: history is whole and in order"
+        report = tiers.explain()
+        live = sum(estimate_tokens(texts[path]) for path in chosen) + estimate_tokens("\n".join(PATHS)) + 10
+        assert report.outdated <= share * live, "6: not more is outdated than the limit"
+        assert marks_in(messages) <= 4, "9: at most four marks"
+        if report.kept == 2:
+            end = len(before) - 1  # all but the question
+            assert list(map(text_of, messages[:end])) == list(map(text_of, before[:end])), (
+                "3: it begins with the last one"
+            )
+        elif report.kept == 1:
+            assert text_of(messages[0]) == text_of(before[0]), "4: a laying that keeps the first page leaves its bytes"
+        mixed = {path: texts[path] for path in random.Random(number).sample(PATHS, len(PATHS))}
+        again = shuffled.next(world(mixed, ages), selected[::-1], history, (), f"ask {number}", system_prompt=PROMPT)
+        assert assemble_messages(again) == messages, "5: the same bytes, whatever the order of the input"
+        tiers.save(state)
+        tiers = Tiers.load(state)  # 10: loading changes nothing, as the next turn compares
         before = messages
         history = [*history, {"role": "user", "content": f"said {number}"},
                    {"role": "assistant", "content": f"said back {number}"}]  # fmt: skip
@@ -126,18 +177,22 @@ def replayed(to: str, model: str, make: Any) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("to", "model"), PROVIDERS[:2])
-def test_what_strict_costs(to: str, model: str) -> None:
-    """Replaying a history of edits costs at most three quarters of what it costs with everything in one block."""
-    tiers = Tiers(to=to, model=model)
+def test_what_it_costs(to: str, model: str) -> None:
+    """Replaying a history costs at most three quarters of one block's cost, and with the ledger less than that."""
 
-    def strict(repository: CodeRepository, paths: list[str], history: list[Any], ask: str) -> TieredContext:
-        return tiers.next(repository, paths, history, (), ask, system_prompt=PROMPT)
+    def by(tiers: Tiers) -> Any:
+        def make(repository: CodeRepository, paths: list[str], history: list[Any], ask: str) -> TieredContext:
+            return tiers.next(repository, paths, history, (), ask, system_prompt=PROMPT)
+
+        return make
 
     def one_block(repository: CodeRepository, paths: list[str], history: list[Any], ask: str) -> TieredContext:
         files = {path: repository.text(path) for path in paths}
         return TieredContext(PROMPT, tiers={"L0": Tier(files=files, history=history)}, user_prompt=ask)
 
-    assert replayed(to, model, strict) <= 0.75 * replayed(to, model, one_block)
+    strict = replayed(to, model, by(Tiers(to=to, model=model)))
+    assert strict <= 0.75 * replayed(to, model, one_block)
+    assert replayed(to, model, by(Tiers("ledger", to=to, model=model))) < strict
 
 
 def test_a_real_folder(tmp_path: Path) -> None:
@@ -207,9 +262,36 @@ def test_a_session_is_no_state(tmp_path: Path) -> None:
 
 def test_wrong_values() -> None:
     """Values of other types are errors that say what is expected."""
-    with pytest.raises(SessionError, match="no strategy 'x'; there is: strict"):
+    with pytest.raises(SessionError, match="no strategy 'x'; there are: 'strict', 'ledger', Ledger"):
         Tiers("x")
     with pytest.raises(MessageError, match=r"Tiers\.next: selected takes paths of files"):
         Tiers().next(world({}), "a.py", user_prompt="x")
     with pytest.raises(MessageError, match="a message is a mapping"):
         Tiers().next(world({}), [], ["x"], user_prompt="x", system_prompt="y")  # type: ignore[list-item]
+
+
+def test_the_ledger_explains() -> None:
+    """The report of the ledger says what was appended, what is outdated, and why the pages were laid anew."""
+    tiers = Tiers(Ledger(0.25))
+    texts = {path: f"# {path}\n" * 200 for path in PATHS}
+    tiers.next(world(texts), PATHS, (), (), "x", system_prompt=PROMPT)
+    texts["src/a.py"] = "changed\n" * 100
+    tiers.next(world(texts), PATHS, (), (), "x", system_prompt=PROMPT)
+    report = tiers.explain()
+    assert (report.kept, report.moved, report.reason) == (2, (("src/a.py", "-", "log"),), "")
+    assert report.outdated == estimate_tokens("# src/a.py\n" * 200)
+    assert f"  {report.outdated:,} tokens are outdated" in str(report)
+    for path in PATHS[1:4]:
+        texts[path] = "changed\n" * 100
+    tiers.next(world(texts), PATHS, (), (), "x", system_prompt=PROMPT)
+    assert tiers.explain().reason.endswith("tokens would be outdated")
+    assert tiers.explain().outdated == 0
+    tiers.next(world(texts), PATHS, [{"role": "user", "content": "a"}], (), "x", system_prompt=PROMPT)
+    tiers.next(world(texts), PATHS, [], (), "x", system_prompt=PROMPT)
+    assert tiers.explain().reason == "messages were dropped or changed"
+
+
+def test_a_share() -> None:
+    """A share that is none is refused."""
+    with pytest.raises(SessionError, match="Ledger: outdated takes a share from 0 to 1, not 2"):
+        Ledger(2)

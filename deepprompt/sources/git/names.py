@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from deepprompt.errors import SourceError
 from deepprompt.prompt import Note
@@ -57,10 +57,12 @@ def list_names(folder: str, timeout: float, *, ages: bool = False) -> tuple[list
     return names, {name: found[name] for name in names if name in found}, notes
 
 
-def _usable(raw: Iterable[bytes], notes: list[Note]) -> list[str]:
+def _usable(raw: Sequence[bytes], notes: list[Note]) -> list[str]:
     """Return the names that can be shown and stay below the folder, sorted, each once."""
     names: set[str] = set()
     refused: list[str] = []
+    if plain := _plain_names(raw):
+        return plain
     for data in raw:
         try:
             name = data.decode()
@@ -76,6 +78,19 @@ def _usable(raw: Iterable[bytes], notes: list[Note]) -> list[str]:
         detail = "a name that is not UTF-8, has a control character, or leads out of the folder"
         notes.append(Note("refused", shown_path(min(refused)), detail, count=len(refused)))
     return sorted(names)
+
+
+def _plain_names(raw: Sequence[bytes]) -> list[str]:
+    """Return all names if one look shows that each can be used, as in most repositories; else none."""
+    try:
+        whole = b"\n".join(raw).decode()
+    except UnicodeDecodeError:
+        return []
+    if whole.count("\n") != len(raw) - 1 or _CONTROLS.search(whole.replace("\n", "")) or "../" in whole:
+        return []
+    if "/.git/" in f"/{whole}" or "\n.git/" in whole or "\n/" in whole or whole.startswith("/") or "/..\n" in whole:
+        return []
+    return sorted(set(filter(None, whole.split("\n"))))
 
 
 def _ages(output: bytes) -> dict[str, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -23,6 +23,8 @@ from deepprompt.tokens import estimate_tokens
 MAP_BUDGET = 40_000
 _FORMAT = 1
 _LEAST_BLOCK = 8
+_WORTH_SAVING = 100
+_LONG_AGO = 1_000
 _MOST_CACHE = 1 << 28
 _Outline = tuple[str, bool]  # the lines, and whether the file parsed
 
@@ -42,31 +44,31 @@ class SymbolMap:
     """What tells whether a file changed, and the hash of its content."""
     refused: dict[str, str] = field(default_factory=dict)
     """Why a content has no outline, by hash."""
+    reader: OutlineReader = field(default_factory=OutlineReader, repr=False)
+    unsaved: int = 0
+    """How many outlines the cache file has not."""
 
     def blocks(
         self,
-        paths: Iterable[str],
+        ranked: Sequence[str],
         signatures: Mapping[str, object],
         read: Callable[[str], bytes | None],
-        age: Callable[[str], int],
         budget: int,
     ) -> tuple[dict[str, str], list[Note]]:
-        """Return the blocks of the files that changed last, as many as the budget holds, by path; and notes.
+        """Return the blocks of the first files, as many as the budget holds, by path; and notes.
 
-        `read` returns the bytes of a file, None if it cannot be shown.
+        `ranked` is what `rank_sources` returns. `read` returns the bytes of a file, None if it cannot be shown.
         """
         notes: list[Note] = []
         if not is_installed():
             return {}, [Note("skipped", "symbol map", "tree-sitter is not installed: install deepprompt[map]")]
-        suffixes = {path: suffix for path in paths if (suffix := suffix_of(path))}
-        usable = {suffix for suffix in set(suffixes.values()) if can_read(suffix)}
-        for suffix in sorted(set(suffixes.values()) - usable):
+        is_first = not self.known
+        missing = self._bring_up_to_date(ranked, signatures, read)
+        for suffix in sorted(missing):
             notes.append(Note("skipped", "symbol map", f"the grammar for {suffix} is not installed"))
-        sources = [path for path in suffixes if suffixes[path] in usable]
-        parsed = self._bring_up_to_date(sources, suffixes, signatures, read)
         blocks: dict[str, str] = {}
         room = budget
-        for path in sorted(sources, key=lambda each: (age(each), each)):
+        for path in ranked:
             if path not in self.known:
                 continue
             digest = self.known[path][1]
@@ -75,47 +77,49 @@ class SymbolMap:
                 continue
             block = self._block(path, digest)
             size = estimate_tokens(block) + 1
-            if room < _LEAST_BLOCK:
+            if room < max(_LEAST_BLOCK, budget // 50):
                 break
             if block and size <= room:
                 room -= size
                 blocks[path] = block
-        if parsed:
-            self._save(sources)
+        if self.unsaved and (is_first or self.unsaved >= _WORTH_SAVING):
+            self._save(ranked)
         return dict(sorted(blocks.items())), notes
 
     def _bring_up_to_date(
         self,
-        sources: list[str],
-        suffixes: Mapping[str, str],
+        sources: Sequence[str],
         signatures: Mapping[str, object],
         read: Callable[[str], bytes | None],
-    ) -> bool:
-        """Read the files that changed. Return whether there is anything new to keep."""
-        changed = [path for path in sources if path not in self.known or self.known[path][0] != signatures.get(path)]
-        if not changed:
-            return False
-        if not self.known:
+    ) -> set[str]:
+        """Read the files that changed. Return the kinds of files whose grammar is not installed."""
+        known, nothing = self.known, (None, "")
+        changed = [path for path in sources if known.get(path, nothing)[0] != signatures[path]]
+        missing: set[str] = set()
+        usable: dict[str, bool] = {}
+        if changed and not self.known:
             self._load()
-        parsed = False
-        with OutlineReader() as reader:
-            for path in changed:
-                data = read(path)
-                if data is None:
-                    self.known.pop(path, None)
-                    continue
-                digest = sha256(f"{suffixes[path]}\0".encode() + data).hexdigest()
-                self.known[path] = (signatures.get(path), digest)
-                if digest not in self.outlines and digest not in self.refused:
-                    found = reader.read(data, suffixes[path])
-                    parsed = True
-                    if isinstance(found, str):
-                        self.refused[digest] = found
-                    else:
-                        self.outlines[digest] = neutralise("\n".join(found[0])), found[1]
-                if digest in self.outlines and self.outlines[digest][1]:
-                    self.good[path] = digest
-        return parsed
+        for path in changed:
+            suffix = suffix_of(path)
+            if not usable.setdefault(suffix, can_read(suffix)):
+                missing.add(suffix)
+                continue
+            data = read(path)
+            if data is None:
+                self.known.pop(path, None)
+                continue
+            digest = sha256(f"{suffix}\0".encode() + data).hexdigest()
+            self.known[path] = (signatures.get(path), digest)
+            if digest not in self.outlines and digest not in self.refused:
+                found = self.reader.read(data, suffix)
+                if isinstance(found, str):
+                    self.refused[digest] = found
+                else:
+                    self.outlines[digest] = neutralise("\n".join(found[0])), found[1]
+                    self.unsaved += 1
+            if digest in self.outlines and self.outlines[digest][1]:
+                self.good[path] = digest
+        return missing
 
     def _block(self, path: str, digest: str) -> str:
         """Return the block of a file: of its last version that parsed, if this one does not."""
@@ -140,6 +144,7 @@ class SymbolMap:
 
     def _save(self, sources: Iterable[str]) -> None:
         """Keep the outlines of the present files, and of their last good versions."""
+        self.unsaved = 0
         if not self.cache:
             return
         present = set(sources)
@@ -151,6 +156,12 @@ class SymbolMap:
             os.makedirs(os.path.dirname(self.cache), 0o700, exist_ok=True)
             if _is_private(os.path.dirname(self.cache)):
                 replace_file(self.cache, json.dumps(state, separators=(",", ":")).encode(), 0o600)
+
+
+def rank_sources(paths: Iterable[str], ages: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the files that a map can have, those that git saw change last first."""
+    sources = [path for path in paths if suffix_of(path)]
+    return tuple(sorted(sources, key=lambda path: (ages.get(path, _LONG_AGO), path)))
 
 
 def cache_file(folder: str, environment: Mapping[str, str]) -> str:

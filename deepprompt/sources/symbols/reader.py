@@ -1,4 +1,4 @@
-"""Outlines of source files from the worker: one child process, with a deadline for each file, ended with its work."""
+"""Outlines of source files from the worker: one child process, with a deadline for each file, ended with its reader."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import select
 import subprocess
 import sys
 import time
+import weakref
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -33,13 +34,14 @@ def can_read(suffix: str) -> bool:
 
 
 class OutlineReader:
-    """Reads outlines in a child process, which is started for the first file and ended with the `with` block."""
+    """Reads outlines in a child process, which is started for the first file and serves as long as the reader lives."""
 
     def __init__(self, seconds: float = SECONDS, program: tuple[str, ...] = ()) -> None:
         self.seconds = seconds
         self.failures = 0
         self._program = program or (sys.executable, "-P", "-m", "deepprompt.sources.symbols.worker")
         self._process: subprocess.Popen[bytes] | None = None
+        self._kill: weakref.finalize[..., OutlineReader] | None = None
 
     def __enter__(self) -> OutlineReader:
         return self
@@ -47,7 +49,7 @@ class OutlineReader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end()
+        self.end()
 
     def read(self, data: bytes, suffix: str) -> tuple[list[str], bool] | str:
         """Return the outline of a file and whether the file parsed, or why there is none."""
@@ -61,7 +63,7 @@ class OutlineReader:
             line = b""
         if not line:
             self.failures += 1
-            self._end()
+            self.end()
             return f"the parser ended, or took more than {self.seconds:g} seconds"
         answer = json.loads(line)
         return f"the parser failed: {answer}" if isinstance(answer, str) else (answer[0], answer[1])
@@ -90,7 +92,7 @@ class OutlineReader:
 
     def _start(self) -> subprocess.Popen[bytes]:
         path = os.pathsep.join(entry for entry in map(os.path.abspath, filter(None, sys.path)))
-        return subprocess.Popen(
+        process = subprocess.Popen(
             self._program,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -100,13 +102,20 @@ class OutlineReader:
             bufsize=0,
             start_new_session=True,
         )
+        self._kill = weakref.finalize(self, _end, process)
+        return process
 
-    def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    with suppress(OSError):
-                        pipe.close()
-            process.wait()
+    def end(self) -> None:
+        """End the process, if there is one. It ends by itself with the reader, or with this process."""
+        self._process = None
+        if self._kill is not None:
+            self._kill()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+    process.wait()
