@@ -9,7 +9,7 @@ The prices of the provider decide whether it pays to lay out more than that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Literal
 
@@ -27,7 +27,7 @@ _FIRST, _DECAY = 0.17, -0.7
 _OF_SYMBOLS = 0.43
 # How many turns a layout is expected to serve.
 _HORIZON = 6
-_MOST_CUTS = 24
+_MOST_CUTS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +39,16 @@ class Piece:
     digest: str
     tokens: int
     still: int
+    name: PieceName = field(init=False, compare=False)
+    """What tells it from every other piece."""
+    hazard: float = field(init=False, compare=False)
+    """How likely it is to change in the next turn."""
 
-    @property
-    def name(self) -> PieceName:
-        """What tells it from every other piece."""
-        return self.kind, self.key
-
-    @property
-    def hazard(self) -> float:
-        """How likely it is to change in the next turn."""
-        return _FIRST * float((self.still + 1) ** _DECAY) * (_OF_SYMBOLS if self.kind == "symbols" else 1.0)
+    def __post_init__(self) -> None:
+        """Set what follows from the other fields: it is asked for often."""
+        hazard = _FIRST * float((self.still + 1) ** _DECAY) * (_OF_SYMBOLS if self.kind == "symbols" else 1.0)
+        object.__setattr__(self, "name", (self.kind, self.key))
+        object.__setattr__(self, "hazard", hazard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +175,10 @@ def _cut(laid: Sequence[Piece], room: int, survival: float, prices: Prices) -> t
     for _ in range(max(1, room)):
         longer: dict[int, tuple[float, list[int]]] = {}
         for end in places[1:]:
-            options = [(best[a][0] + cost(a, end), [*best[a][1], end]) for a in best if a < end]
+            options = [(best[start][0] + cost(start, end), start) for start in best if start < end]
             if options:
-                longer[end] = min(options)
+                least, start = min(options)
+                longer[end] = least, [*best[start][1], end]
         best = longer
         if len(laid) in best and best[len(laid)][0] < done[0] - 1e-9:
             done = best[len(laid)]
