@@ -297,6 +297,13 @@ def escape_boundary(text: str, source: str = "", notes: list[Note] | None = None
     return "\\".join(text[start:end] for start, end in pairwise(ends))
 
 
+def may_forge(text: str) -> bool:
+    """Whether a text of printable ASCII has what a token, a tag or a boundary needs. Most names and paths have not."""
+    if "<" in text or "[" in text or "]" in text or ("=" in text and text.count("=") >= 3):
+        return True
+    return "|" in text and "|DSML|" in text
+
+
 def escape_roles(text: str, source: str = "", notes: list[Note] | None = None) -> str:
     """Disarm as `neutralise` does, but leave what is hidden: for text that was made visible before."""
     if "<" not in text and "[" not in text and "]" not in text and "|" not in text and text.isascii():
