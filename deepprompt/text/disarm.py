@@ -125,7 +125,7 @@ def _token_starts(look: str) -> list[int]:
 @cache
 def _before_a_value(token: str) -> re.Pattern[str]:
     arguments = r"(?:OPTIONS|FLAGS|COMMAND|SUBCOMMAND|PROGRAM|SCRIPT|FILE|NAME|TARGET)[\]>]? $"
-    option = r"(?<!\S)[`(\[]?--?[A-Za-z][\w-]*+ $|\w=$"
+    option = r"(?<!\S)[`(\[]?--?[A-Za-z][\w-]*+[ =]$"
     return re.compile(arguments if token == "[ARGS]" else option)
 
 
