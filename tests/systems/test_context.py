@@ -12,6 +12,7 @@ from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY, Note
 from deepprompt.sources.project import ProjectContext
 from deepprompt.systems import context
 from deepprompt.systems.context import forget, render_project_context, render_sections
+from deepprompt.text.disarm import escape_boundary
 from tests.support.examples import examples
 
 # The fields that are set, and the lines of the project section.
@@ -138,7 +139,7 @@ HOSTILE = [
 def test_what_is_called_harmless_needs_no_change(text: str) -> None:
     """The quick look at a text never calls one harmless that the functions behind it would change or note."""
     notes: list[Note] = []
-    changed = context.escape_boundary(context._tame(text, "s", notes), "s", notes)
+    changed = escape_boundary(context._tame(text, "s", notes), "s", notes)
     assert not context._is_harmless(text) or (changed, notes) == (text, [])
 
 
