@@ -125,7 +125,7 @@ def _token_starts(look: str) -> list[int]:
 @cache
 def _before_a_value(token: str) -> re.Pattern[str]:
     arguments = r"(?:OPTIONS|FLAGS|COMMAND|SUBCOMMAND|PROGRAM|SCRIPT|FILE|NAME|TARGET)[\]>]? $"
-    option = r"(?<!\S)[`(\[]?--?[A-Za-z][\w-]*+ $|\w=$"
+    option = r"(?<!\S)[`(\[]?--?[A-Za-z][\w-]*+[ =]$"
     return re.compile(arguments if token == "[ARGS]" else option)
 
 
@@ -295,6 +295,13 @@ def escape_boundary(text: str, source: str = "", notes: list[Note] | None = None
     ends = [0, *starts, len(text)]
     notes.append(Note("neutralised", source, "look-alike of the dynamic context boundary", starts[0], len(starts)))
     return "\\".join(text[start:end] for start, end in pairwise(ends))
+
+
+def may_forge(text: str) -> bool:
+    """Whether a text of printable ASCII has what a token, a tag or a boundary needs. Most names and paths have not."""
+    if "<" in text or "[" in text or "]" in text or ("=" in text and text.count("=") >= 3):
+        return True
+    return "|" in text and "|DSML|" in text
 
 
 def escape_roles(text: str, source: str = "", notes: list[Note] | None = None) -> str:

@@ -136,6 +136,9 @@ def _word_break(character: str, text: str, start: int, before: str, after: str) 
     if text.startswith(_FENCES, start + 1):
         margin = text[max(start - _MARGIN, 0) : start].rpartition("\n")[2]
         return None if margin.strip(" \t>") else "word breaks before a fence"
+    # Sites of documentation put one into the link beside each heading, as all of its text or behind it.
+    if before and not is_hidden(before) and text.startswith("](", start + 1):
+        return ""
     # One at a time, and something on both sides of it.
     if not before or not after or is_hidden(before) or is_hidden(after):
         return None

@@ -23,8 +23,8 @@ TABLE = "text/2026.11.18/keys.tsv"
 # hold the whole table to these three sentences.
 ROW = 14
 SIGNS = (
-    "-----BEGIN ", "://", "==", "Q~", "TT3", "dp.", "ey=", "eyJ", "fm1", "fm2_", "glc_", "hooks.slack.com/", "pscale_",
-    "sig=", "sntry", "whsec_",
+    "-----BEGIN ", "://", "==", "Q~", "TT3", "dp.", "ey=", "eyJ", "fm", "glc_", "hooks.slack.com/", "pscale_", "sig=",
+    "sntry", "whsec_",
 )  # fmt: skip
 _APART = ("CF_API", "CF_TOKEN", "LOUDFLARE", "dt0", "loudflare")
 # Translations of bytes: what no row has becomes a blank, and each character of a row itself or an `a`.

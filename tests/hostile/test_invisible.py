@@ -249,6 +249,7 @@ SPELLING = {
     "formula": "f\u2061(x) = 2\u2062x + y",
     "braille": "⠓⠑⠇\u2800⠺",
     "breaks-in-long-names": "## company\u200bCreate\u200bPayload",
+    "link-beside-a-heading": "## Setup[\u200b](#setup) and [Setup \u200b](#setup)",
     "link-to-a-heading": "[Setup](#\ufe0f-setup)",
 }
 

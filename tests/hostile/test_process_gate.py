@@ -231,6 +231,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str, bool]] = {
         False,
     ),
     "build --out": (("build", "--out", "page.html"), "page.html", False),
+    "edits": (("edits", "answer.md"), "", False),
+    "edits --apply": (("edits", "answer.md", "--apply"), "new.txt", False),
     "plan": (("plan", "--compare", "all", "--touch", "AGENTS.md"), "", False),
     "skills": (("skills", "--check"), "", False),
     "skills --profile": (("skills", "--profile", "claude-code"), "", False),
@@ -250,6 +252,11 @@ def hostile_folder(scene: Scene) -> Path:
         folder, {"agent.json": '{"identity": "x"}', "server.json": '{"name": "s"}', ".claude/skills/x/SKILL.md": skill}
     )
     write(folder, {"CLAUDE.md": "@out.md @pipe.md @../x @~/x @evil.py\n", "skills/x/SKILL.md": skill})
+    blocks = "".join(
+        f"{path}\n=@= EDIT =@=\n=@= REPLACE =@=\nx\n=@= END =@=\n"
+        for path in ("../x.txt", "/tmp/deepprompt-x.txt", ".git/config", ".git/hooks/x", "out.md", "pipe.md", "new.txt")
+    )
+    write(folder, {"answer.md": blocks})
     os.mkfifo(folder / "skills/pipe")
     (folder / "evil:f").symlink_to("nowhere")
     (folder / "out.md").symlink_to("/etc/passwd")

@@ -449,6 +449,9 @@ HONEST = {
     "mail": "<user@example.com>",
     "heading": "=== Dynamic context ===",
     "usage": "Usage: tool [OPTIONS] COMMAND [ARGS]...",
+    "usage-without-dots": "Usage: tool [OPTIONS] <COMMAND> [ARGS]",
+    "value-of-an-option": "tool wait --seconds <s> and --seconds=<s>",
+    "type-of-calls": "calls: Option<Vec<ToolCall>>",
     "link": "[System](x) [user] [tool]: y",
 }
 

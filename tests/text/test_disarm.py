@@ -190,7 +190,7 @@ HONEST = [
     "f <| user <| x; p <|> q; a < |b| < c; x <- y",
     "Usage: tool [OPTIONS] COMMAND [ARGS]...",
     "Usage: tool [OPTIONS] <COMMAND> [ARGS]",
-    "tool send --surface <s> text; `tool ping -d <s>`; [--timeout=<s>]; [--wait <s>]; `data-duration=<s>`",
+    "tool send --surface <s> text; `tool ping -d <s>`; [--timeout=<s>]; [--wait <s>]",
     "calls: Option<Vec<ToolCall>>, other: Vec<ToolCall>",
     "以<|标题|>为题，＜|标题|＞：",
     "cat <<EOT>file",

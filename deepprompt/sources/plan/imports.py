@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from deepprompt.prompt import Note
 from deepprompt.sources.files import shown_path
 from deepprompt.sources.plan.entry import Entry
 from deepprompt.sources.plan.lookup import Candidate
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from deepprompt.sources.plan.survey import Survey
 
 MOST_IMPORTS = 64
+MOST_MENTIONS = 4_096
 MOST_DEPTH = 8
 
 
@@ -26,6 +28,7 @@ class Importer:
     def __init__(self, survey: Survey, rules: Imports) -> None:
         self._survey, self._rules = survey, rules
         self._left = MOST_IMPORTS
+        self._mentions_left = MOST_MENTIONS
 
     def expand(self, entry: Entry, candidate: Candidate) -> list[Entry]:
         """Return an entry with its imports: in its text, or as entries after it."""
@@ -40,12 +43,22 @@ class Importer:
         """Return the text of a file with its imports in it, and the entries of the imports."""
         pieces, place, entries = [], 0, []
         for mention in find_mentions(entry.text, self._rules):
+            if not self._may_look(entry):
+                break
             text, found = self._import(mention, entry, candidate, chain)
             entries += found
             if text and self._rules.place != "after":
                 pieces += [entry.text[place : mention.start], self._framed(mention, text)]
                 place = mention.end
         return "".join([*pieces, entry.text[place:]]), entries
+
+    def _may_look(self, entry: Entry) -> bool:
+        """Whether one more mention is looked up: each costs a look at the disk, and a file may hold thousands."""
+        self._mentions_left -= 1
+        if self._mentions_left == -1:
+            what = f"more than {MOST_MENTIONS:,} imports are mentioned; the others stay as they are"
+            self._survey.notes.append(Note("skipped", entry.path, what))
+        return self._mentions_left >= 0
 
     def _framed(self, mention: Mention, text: str) -> str:
         if self._rules.alone:

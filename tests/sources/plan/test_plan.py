@@ -13,7 +13,7 @@ from deepprompt import plan_instructions
 from deepprompt.errors import SourceError
 from deepprompt.sources.instructions import load_instruction_files
 from deepprompt.sources.plan.entry import Entry
-from deepprompt.sources.plan.imports import MOST_IMPORTS
+from deepprompt.sources.plan.imports import MOST_IMPORTS, MOST_MENTIONS
 from deepprompt.sources.plan.plan import InstructionPlan
 from deepprompt.sources.plan.profile_file import profile_names
 from deepprompt.sources.plan.survey import FILE_LIMIT
@@ -288,6 +288,14 @@ def test_imports_are_bounded(tmp_path: Path) -> None:
     kinds = [entry.reason for entry in plan.entries if entry.kind == "import"]
     assert kinds.count("loaded") == MOST_IMPORTS
     assert {"over limit", "cycle"} <= {*kinds}
+
+
+def test_mentions_are_bounded(tmp_path: Path) -> None:
+    """Files that mention each other by the thousand are looked up so many times, and a note says so."""
+    root = lay_out(tmp_path, {".git/HEAD": "", **dict.fromkeys(("GEMINI.md", "AGENTS.md"), "@AGENTS.md\n" * 3_000)})
+    plan = plan_instructions(root, profile="gemini-cli")
+    assert len([entry for entry in plan.entries if entry.kind == "import"]) <= MOST_MENTIONS
+    assert sum("imports are mentioned" in note.detail for note in plan.notes) == 1
 
 
 def test_an_import_says_why_it_is_not_followed(tmp_path: Path) -> None:

@@ -181,6 +181,7 @@ READERS = {
     "cache --compare": ("cache", "body.json", "--provider", "anthropic", "--compare", "FILE"),
     "cache --facts": ("cache", "body.json", "--provider", "anthropic", "--facts", "FILE"),
     "perturb": ("perturb", "FILE"),
+    "edits": ("edits", "FILE"),
     "plan": ("plan", "--profile", "FILE.toml"),
     "plan --compare": ("plan", "--compare", "FILE.toml"),
     "skills": ("skills", "--profile", "FILE.toml"),

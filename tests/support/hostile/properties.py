@@ -73,6 +73,7 @@ ANY_CASE = (
     "[unused_token_145]", "<fake_token_around_image>",
 )  # fmt: skip
 # As they are spelled:
+_VALUE = re.compile(r"(?<!\S)[`(\[]?--?[A-Za-z][\w-]*[ =]<s>")  # the value of an option, as help pages write it
 EXACT = (
     "<s>", "</s>", "<bos>", "<eos>", "<unk>", "<pad>", "[gMASK]", "[sMASK]", "<sop>", "<eop>", "[e~[", "|DSML|",
     "[THINK]", "[/THINK]", "[IMG]", "[IMG_END]", "[PREFIX]", "[SUFFIX]", "[CALL_ID]", "[BOS]", "[EOS]", "[|system|]",
@@ -141,7 +142,7 @@ def plainest(text: str) -> str:
 
 def openers(text: str) -> list[str]:
     """Return what a model could take for a control token, for our reminder, or for a line of another speaker."""
-    plain = plainest(text)
+    plain = _VALUE.sub("", plainest(text))
     lower = plain.lower()
     found = [token for token in ANY_CASE if token in lower] + [token for token in EXACT if token in plain]
     if "```" not in plain and "~~~" not in plain:
