@@ -62,7 +62,7 @@ _NOW_WORDS = (
 )  # fmt: skip
 # Those after which a mere day of the week may stand.
 _DAY_WORDS = (
-    "today", "weekday", "day is", "day:", "it is now", "heute ist", "sommes", "hoy es", "hoje", "oggi", "сегодня", "今",
+    "day", "heute ist", "sommes", "hoy es", "hoje", "oggi", "сегодня", "今",
     "本日", "오늘",
 )  # fmt: skip
 # Without such a label, a date is today only at the start of a sentence, and written in full.

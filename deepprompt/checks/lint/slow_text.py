@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from deepprompt.checks.lint.findings import Subject, lines_with
+from deepprompt.checks.lint.findings import Subject
 from deepprompt.checks.lint.keys import keys
+from deepprompt.checks.lint.lines import lines_with, small_letters
 from deepprompt.checks.static import prefix_end
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
 from deepprompt.providers.segments import Segment
@@ -77,10 +78,7 @@ class SlowText:
     @cached_property
     def low(self) -> str:
         """The text in small letters."""
-        low = self.text.lower()
-        if len(low) == len(self.text):
-            return low
-        return "".join(small if len(small := one.lower()) == 1 else one for one in self.text)
+        return small_letters(self.text)
 
     @cached_property
     def stated(self) -> str:
