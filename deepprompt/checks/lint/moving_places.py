@@ -96,7 +96,8 @@ _LOG_TITLE = re.compile(r"\b(?:recent|last|latest|git) (?:commits?|log|history)\
 
 
 def _is_somebody(match: re.Match[str], text: str) -> bool:
-    if _NOBODY.fullmatch(match["name"].lower().rstrip(".")):
+    name = match["name"].lower().rstrip(".…")
+    if not name or _NOBODY.fullmatch(name):
         return False
     routed = match["value"].startswith("/home/") and _ROUTE.search(line_around(match, text))
     return not routed and is_stated(match, text)
@@ -137,8 +138,18 @@ _PATHS = (" /", "`/", '"/', "'/", "(/", "=/", ":/", "|/", "*/", ":\\")
 FOLDERS = (
     Look("DP108", _WORKING, _PATHS, _FOLDER, _is_folder, digits=False),
     Look("DP108", _WORKING, (">/", "> /", ">c:"), _FOLDER_TAG, _is_folder, digits=False),
-    Look("DP105", "a temporary path", ("/tmp/", "/var/folders", "temp"), _TEMP, _is_temporary, digits=False),
-    Look("DP104", _HOMES, ("/home/", "/users/", "users\\"), _HOME, _is_somebody, digits=False, once=True),
+    Look(
+        "DP105",
+        "a temporary path",
+        ("/tmp/", "/var/folders", "temp"),
+        _TEMP,
+        _is_temporary,
+        digits=False,
+        in_blocks=True,
+    ),
+    Look(
+        "DP104", _HOMES, ("/home/", "/users/", "users\\"), _HOME, _is_somebody, digits=False, in_blocks=True, once=True
+    ),
     Look("DP104", _HOMES, ("/root/",), _ROOT, _is_somebody, digits=False, only_rendered=True, once=True),
 )
 STATES = (

@@ -67,9 +67,9 @@ def find_movements(slow: SlowText) -> list[Movement]:
     found: list[Movement] = []
     seen: dict[tuple[str, str], int] = {}
     taken = bytearray(len(slow.text))
-    heard = {text: without_comments(text) for text in (slow.stated, slow.prose)}
+    heard = {text: without_comments(text) for text in (slow.stated, slow.prose, slow.unfenced)}
     for look, place in possible:
-        text = slow.prose if look.only_prose else slow.stated
+        text = slow.prose if look.only_prose else slow.stated if look.in_blocks or not slow.authored else slow.unfenced
         for match in look.pattern.finditer(text, *place):
             start, end = match.span("value")
             if taken.find(1, start, end) >= 0 or not look.holds(match, heard[text]):

@@ -119,6 +119,8 @@ def _is_clock(match: re.Match[str], text: str) -> bool:
         return False
     if re.fullmatch(r"20\d\d-\d\d", value) and "month" not in label:
         return False
+    if ("year" in label or "month" in label) and re.fullmatch(_TIME, value):
+        return False
     earlier = before(match, text)[: -len(label)]
     return SHOWN.search(_WRITTEN.sub(" ", label)) is None and SHOWN.search(earlier) is None
 

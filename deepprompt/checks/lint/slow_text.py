@@ -86,6 +86,11 @@ class SlowText:
         return self._forms[0]
 
     @cached_property
+    def unfenced(self) -> str:
+        """The stated text without blocks of code."""
+        return _blank(self.stated, list(_fenced(without_comments(self.stated))))
+
+    @cached_property
     def prose(self) -> str:
         """The stated text without any code, indented block or front matter."""
         return self._forms[1]
