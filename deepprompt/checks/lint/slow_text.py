@@ -111,7 +111,7 @@ class SlowText:
         more = [*_announced(heard), *(f.span() for f in _INLINE.finditer(heard) if _OWN_LABEL.search(f[2]))]
         more += [found.span() for block in _fenced(heard) for found in _LOG.finditer(heard, *block)]
         stated, heard = _blank(text, shown + more), _blank(heard, more)
-        code = _code(heard)
+        code = code_spans(heard)
         heard = _blank(heard, code)
         code += [found.span() for pattern in (_INLINE, _INDENTED) for found in pattern.finditer(heard)]
         return stated, _blank(stated, code)
@@ -162,10 +162,11 @@ def without_comments(text: str) -> str:
 
 def without_code(text: str) -> str:
     """Return a text with blanks in place of its front matter and its blocks of code."""
-    return _blank(text, _code(text))
+    return _blank(text, code_spans(text))
 
 
-def _code(text: str) -> list[tuple[int, int]]:
+def code_spans(text: str) -> list[tuple[int, int]]:
+    """Return where the front matter and the blocks of code are."""
     front = _FRONT.match(text)
     return [*_fenced(text), *([front.span()] if front else [])]
 
