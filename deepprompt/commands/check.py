@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from deepprompt.checks.lint import report as lint_report
-from deepprompt.checks.lint.linter import lint_all
+from deepprompt.checks.lint.linted import lint_subjects
 from deepprompt.checks.lock import review as lock_review
 from deepprompt.checks.lock.lock import compare_locks
 from deepprompt.checks.perturb.perturb import Stability, perturb
@@ -108,10 +108,10 @@ def _lint(settings: Settings, folder: str) -> _Result:
     subjects, failed = _each(
         settings.lint_targets, folder, lambda name, target: load_subject(name, target, folder, settings.timeout)
     )
-    found = lint_all(subjects, settings)
-    passed = all(finding.excused for finding in found) and not any(subject.unread for subject in subjects)
-    lines = [*lint_report.unread_lines(subjects), *(lint_report.describe(found, subjects) if subjects else ())]
-    return _result("lint", passed, failed, lines, lint_report.as_json(found, subjects))
+    found = lint_subjects(subjects, settings)
+    lines = [*lint_report.unread_lines(found), *(lint_report.describe(found, len(found)) if found else ())]
+    passed = all(one.passed for one in found)
+    return _result("lint", passed, failed, lines, lint_report.as_json(found, len(found)))
 
 
 def _lock(settings: Settings, folder: str) -> _Result:

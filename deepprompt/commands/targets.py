@@ -19,10 +19,10 @@ from deepprompt.sources.files import read_below, reason_of
 from deepprompt.sources.skills import SCAN_FOLDERS
 from deepprompt.text.hygiene import decode, unify_line_ends
 
-TEXT_FILES = (".md", ".mdc", ".txt", ".prompt", ".rst")
+TEXT_FILES = (".md", ".mdc", ".txt", ".prompt", ".rst", ".cursorrules", ".windsurfrules", ".clinerules")
 """The files of a folder that are linted."""
 
-_MOST_FILES = 10_000
+_MOST_FILES = 100_000
 _MOST_BYTES = 1 << 25
 # Folders that tools write, among them our own snapshots. Other dot-folders hold skills and rules.
 _NOT_PROMPTS = frozenset(
@@ -67,14 +67,20 @@ def _folder(target: str, path: str) -> Subject:
 
     What cannot be read does not stop the rest: a folder without permission, a pipe, a link that leads out.
     """
-    texts: list[tuple[str, str]] = []
+    names, refused = list_texts(target, path)
+    read = [read_text_file(target, path, name) for name in names]
+    texts = [one for one in read if not isinstance(one, str)]
+    refused += [one for one in read if isinstance(one, str)]
+    return replace(subject_of_files(target, texts), unread=tuple(sorted(refused)), is_found=True)
+
+
+def list_texts(target: str, path: str) -> tuple[list[str], list[str]]:
+    """Return the text files of a folder by their paths below it, in order, and what cannot be looked into."""
+    found: list[str] = []
     refused: list[str] = []
 
-    def shown(relative: str) -> str:
-        return os.path.normpath(os.path.join(target, relative))
-
     def skip(error: OSError) -> None:
-        refused.append(f"{shown(os.path.relpath(error.filename, path))}: {reason_of(error)}")
+        refused.append(f"{_shown(target, os.path.relpath(error.filename, path))}: {reason_of(error)}")
 
     top = os.path.realpath(path)
     for root, folders, names in os.walk(path, onerror=skip):
@@ -83,21 +89,28 @@ def _folder(target: str, path: str) -> Subject:
         for name in folders:
             place = os.path.join(root, name)
             if os.path.islink(place) and not f"{os.path.realpath(place)}{os.sep}".startswith(f"{top}{os.sep}"):
-                refused.append(f"{shown(os.path.join(inside, name))}: leads out of its root")
-        for name in sorted(names):
-            if name.endswith(TEXT_FILES):
-                relative = os.path.normpath(os.path.join(inside, name))
-                try:
-                    data = read_below(path, relative, _MOST_BYTES, lambda _: None, whole=True).data
-                    texts.append((shown(relative), decode(data, shown(relative), [])))
-                except FileRefusedError as error:
-                    refused.append(f"{shown(relative)}: {error}")
-        show_progress(f"{target}: {len(texts):,} files read")
-        if len(texts) > _MOST_FILES:
+                refused.append(f"{_shown(target, os.path.join(inside, name))}: leads out of its root")
+        found += [os.path.normpath(os.path.join(inside, name)) for name in sorted(names) if name.endswith(TEXT_FILES)]
+        show_progress(f"{target}: {len(found):,} files found")
+        if len(found) > _MOST_FILES:
             raise SourceError(f"{target}: more than {_MOST_FILES:,} text files; name a smaller folder")
-    if not texts and not refused:
+    if not found and not refused:
         raise SourceError(f"{target}: no text files in it ({', '.join(TEXT_FILES)})")
-    return replace(subject_of_files(target, texts), unread=tuple(refused))
+    return found, refused
+
+
+def read_text_file(target: str, path: str, name: str) -> tuple[str, str] | str:
+    """Return the shown path and the text of a file below a folder, or why it is not read."""
+    shown = _shown(target, name)
+    try:
+        data = read_below(path, name, _MOST_BYTES, lambda _: None, whole=True).data
+        return shown, decode(data, shown, [])
+    except FileRefusedError as error:
+        return f"{shown}: {error}"
+
+
+def _shown(target: str, relative: str) -> str:
+    return os.path.normpath(os.path.join(target, relative))
 
 
 def _has_skills(inside: str) -> bool:

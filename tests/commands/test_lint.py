@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 from pathlib import Path
@@ -29,17 +30,99 @@ def test_findings_are_lines_that_editors_take(tmp_path: Path, capsys: Capture) -
     """File, line, column, code and what was found; then what to do, once for each rule; then the sum."""
     (tmp_path / "AGENTS.md").write_text(f"{MOVING}Use {KEY} for the API.\n")
     said = run(capsys, "lint", "--cwd", tmp_path, "AGENTS.md", code=1)
-    first, second, *rest = said.splitlines()
-    assert first.startswith("AGENTS.md:2:")
-    assert " DP101 " in first
-    assert "2026-11-16" in first
+    first, *frame, second = said.splitlines()[:4]
+    assert first == "AGENTS.md:2:15: DP101 a time, '2026-11-16'"
+    assert frame == ["    2 | Current date: 2026-11-16", "      |               ^"]
     assert second.startswith("AGENTS.md:3:5: DP501 ")
     assert KEY not in said
-    assert rest == [
-        f"  DP101 clock: {RULES['DP101'].advice}",
-        f"  DP501 key: {RULES['DP501'].advice}",
+    assert said.splitlines()[6:] == [
+        "",
+        f"  DP101 clock (1): {RULES['DP101'].advice}",
+        f"  DP501 key (1): {RULES['DP501'].advice}",
         "2 findings in 1 target, 1 part",
     ]
+
+
+def test_a_long_line_is_shown_in_part(tmp_path: Path, capsys: Capture) -> None:
+    """A piece of it around the finding, with what hides in it made visible, and the mark still below its place."""
+    (tmp_path / "AGENTS.md").write_text(f"{'word ' * 40}a\u200b Current date: 2026-11-16 {'word ' * 40}\n")
+    lines = run(capsys, "lint", "--cwd", tmp_path, "--select", "DP1", "AGENTS.md", code=1).splitlines()
+    assert lines[1].startswith("    1 | … ")
+    assert lines[1].endswith(" …")
+    assert "a⟨U+200B⟩ Current date: 2026-11-16" in lines[1]
+    assert lines[1][lines[2].index("^") :].startswith("2026-11-16")
+
+
+def test_files_are_groups(tmp_path: Path, capsys: Capture) -> None:
+    """A blank line stands between the findings of two files, in the order of paths, in any number of processes."""
+    for number in range(300):
+        (tmp_path / f"{number:03}").mkdir()
+        (tmp_path / f"{number:03}/AGENTS.md").write_text(MOVING if number % 100 == 7 else "Be kind.\n")
+    alone = run(capsys, "lint", "--cwd", tmp_path, "--jobs", "1", ".", code=1)
+    assert alone == run(capsys, "lint", "--cwd", tmp_path, "--jobs", "2", ".", code=1)
+    heads = [line for line in alone.splitlines() if ": DP101 " in line]
+    assert [line.partition(":")[0] for line in heads] == ["007/AGENTS.md", "107/AGENTS.md", "207/AGENTS.md"]
+    assert alone.count("\n\n") == 3
+    assert alone.endswith("3 findings in 1 target, 300 parts\n")
+    assert "expected a number from 1 to 256" in wrong(capsys, "lint", "--jobs", "0", ".")
+
+
+def test_files_of_a_folder_are_separate_prompts(tmp_path: Path, capsys: Capture) -> None:
+    """What two files say is not said twice, and what one of them says is; other files than prompts are not measured."""
+    said = "Never write to the production database. If data has to change, write a migration. Have it reviewed first."
+    (tmp_path / "AGENTS.md").write_text(f"{said} By two people who know it.\n")
+    (tmp_path / "CLAUDE.md").write_text(f"{said} By two people who know it.\n")
+    (tmp_path / "notes.md").write_text(f"{said} By two people who know it.\n\n{said} By two people who know it.\n")
+    run(capsys, "lint", "--cwd", tmp_path, ".")
+    run(capsys, "lint", "--cwd", tmp_path, "AGENTS.md", "CLAUDE.md")
+    (tmp_path / "CLAUDE.md").write_text(f"{said} By two people who know it.\n\n{said} By two people who know it.\n")
+    assert "CLAUDE.md:3:1: DP403 " in run(capsys, "lint", "--cwd", tmp_path, ".", code=1)
+
+
+def test_statistics(tmp_path: Path, capsys: Capture) -> None:
+    """How often each rule was broken, the most frequent first, and the exit code as ever."""
+    (tmp_path / "AGENTS.md").write_text(f"{MOVING}Today is Monday.\nUse {KEY}.\n")
+    said = run(capsys, "lint", "--cwd", tmp_path, "--statistics", "AGENTS.md", code=1)
+    assert said == "2  DP101  clock\n1  DP501  key\n"
+    (tmp_path / "AGENTS.md").write_text("Be kind.\n")
+    assert run(capsys, "lint", "--cwd", tmp_path, "--statistics", "AGENTS.md") == "nothing found\n"
+
+
+def test_annotations_of_github(tmp_path: Path, capsys: Capture) -> None:
+    """A command for each finding, with the file and the line, in which nothing can begin another command."""
+    (tmp_path / "a,b.md").write_text(MOVING)
+    said = run(capsys, "lint", "--cwd", tmp_path, "--format", "github", "a,b.md", code=1)
+    assert said == (
+        "::warning file=a%2Cb.md,line=2,col=15,title=DP101 clock::a time, '2026-11-16'. Leave it out, or put it into a "
+        "message or after the boundary.\n"
+    )
+
+
+def test_a_baseline(tmp_path: Path, capsys: Capture) -> None:
+    """What a project had when it began is left out, wherever its line is now; what is new is found."""
+    file = tmp_path / "AGENTS.md"
+    file.write_text(MOVING)
+    assert main(["lint", "--cwd", str(tmp_path), "--write-baseline", "lint.json", "."]) == 0
+    assert capsys.readouterr().err == "deepprompt: lint.json: 1 finding written\n"
+    file.write_text(f"One more line.\n{MOVING}")
+    said = run(capsys, "lint", "--cwd", tmp_path, "--baseline", "lint.json", ".")
+    assert said == "nothing found in 1 target, 1 part; 1 in the baseline\n"
+    file.write_text(f"{MOVING}{MOVING}")
+    said = run(capsys, "lint", "--cwd", tmp_path, "--baseline", "lint.json", ".", code=1)
+    assert "AGENTS.md:4:15: DP101 " in said
+    assert said.endswith("1 finding in 1 target, 1 part; 1 in the baseline\n")
+    (tmp_path / "lint.json").write_text('{"findings": []}')
+    assert "is no baseline of lint" in failure(capsys, "lint", "--cwd", tmp_path, "--baseline", "lint.json", ".")
+
+
+def test_rules_that_are_off(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that is off by default runs when it is selected, by its code or by ALL."""
+    monkeypatch.setitem(RULES, "DP101", dataclasses.replace(RULES["DP101"], default=False))
+    (tmp_path / "AGENTS.md").write_text(MOVING)
+    run(capsys, "lint", "--cwd", tmp_path, "AGENTS.md")
+    for code in ("ALL", "DP101", "DP1"):
+        assert "DP101 " in run(capsys, "lint", "--cwd", tmp_path, "--select", code, "AGENTS.md", code=1)
+    run(capsys, "lint", "--cwd", tmp_path, "--select", "ALL", "--ignore", "DP101", "AGENTS.md")
 
 
 def test_everything_that_can_be_linted(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from deepprompt.checks.lint.findings import Finding, Limits, Lines, Rule, Subject
+from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.keys import excerpt
+from deepprompt.checks.lint.lines import Lines
 from deepprompt.checks.lint.look import said_before
 from deepprompt.checks.lint.slow_text import SHOWN, SlowText, slow_texts, without_comments
 from deepprompt.text.hygiene import is_blank
@@ -46,7 +47,7 @@ _UNORDERED = re.compile(
     r"|(?<!\w)(?:o?dict_(?:keys|values|items)|environ)\([\[{][^\n\]}]{0,80}+[\]}]?\)?"
 )
 _COLLECTIONS = ("frozenset(", "dict_", "environ(", "{'")  # one of these is in every such collection
-_SIGNS = (" M ", "M  ", "A  ", "?? ", " D ", "D  ", "R  ", "UU ", "MM ", "AM ")  # most changes have one of these
+_SIGNS = (" M ", "M  ", "A  ", "?? ", " D ", "D  ")  # most changes have one of these
 _EXPLAINED = re.compile(
     r"\b(?:Python|prints?|printed|repr|written) (?:\w{1,12} ){0,3}?(?:as|like)\b|\bPython\b", re.IGNORECASE
 )

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from deepprompt.checks.lint.findings import Finding, Limits, Lines, Rule, Subject
+from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.keys import excerpt
+from deepprompt.checks.lint.lines import Lines
 from deepprompt.checks.lint.slow_text import BOUNDARY_LINE, REAL_BOUNDARY, plain, without_code
 from deepprompt.prompt import Note
 from deepprompt.providers.segments import Segment

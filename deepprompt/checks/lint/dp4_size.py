@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from deepprompt.checks.lint.findings import Finding, Limits, Lines, Rule, Subject
+from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.keys import excerpt
+from deepprompt.checks.lint.lines import Lines
 from deepprompt.checks.lint.slow_text import plain, without_code, without_keys
 from deepprompt.providers.segments import Segment
 from deepprompt.sources.instructions import WHITELIST
@@ -37,6 +38,7 @@ RULES = (
 )
 
 _SECTION = re.compile(r"^#{1,2} ", re.MULTILINE)
+_BEGINNING = 80
 _FEWEST = 14  # the fewest different characters in a passage that means something
 _GAP = re.compile(r"\n(?:[ \t\r]*+\n|(?=#{1,6} ))[ \t\r\n]*+")
 _TITLE = re.compile(r"#{1,6} [^\n]*+\n*+")
@@ -119,7 +121,7 @@ def repeated_paragraphs(parts: Sequence[Segment], shortest: int) -> list[tuple[s
             end = gap.end()
         if len(text) - end >= shortest:
             _note(known, number, end, text[end:])
-    several = [(key, places) for key, places in known.items() if len(places) > 1]
+    several = [same for places in known.values() if len(places) > 1 for same in _alike(places)]
     if not several:
         return []
     prose = [without_code(plain(part)) for part in parts]
@@ -132,7 +134,18 @@ def _note(known: dict[str, list[_Paragraph]], number: int, start: int, text: str
     if heading:
         start, text = start + heading.end(), text[heading.end() :]
     shown = text.strip()
-    known.setdefault("".join(shown.split()), []).append((number, start + text.find(shown[:1]), shown))
+    # By its beginning: most paragraphs have no other one that begins like them, and need not be compared.
+    known.setdefault("".join(shown[:_BEGINNING].split())[: _BEGINNING // 2], []).append(
+        (number, start + text.find(shown[:1]), shown)
+    )
+
+
+def _alike(places: list[_Paragraph]) -> list[tuple[str, list[_Paragraph]]]:
+    """Return those of some paragraphs that are the same, whatever the blanks between their words."""
+    known: dict[str, list[_Paragraph]] = {}
+    for place in places:
+        known.setdefault("".join(place[2].split()), []).append(place)
+    return [(key, same) for key, same in known.items() if len(same) > 1]
 
 
 def _is_prose(text: str, shortest: int) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from deepprompt.checks.lint.findings import Finding, Limits, Lines, Rule, Subject
+from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.keys import keys
+from deepprompt.checks.lint.lines import Lines
 
 RULES = (
     Rule(

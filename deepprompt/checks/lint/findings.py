@@ -7,7 +7,6 @@ order, 3 text that is hidden or forges structure, 4 size, 5 secrets, 6 one reque
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -113,27 +112,3 @@ class Limits:
     """How many bytes of an instruction file are read; 4,000 by our builder."""
     repeated_characters: int = 120
     """The fewest characters that count as a repeated passage."""
-
-
-class Lines:
-    """The lines of a text, to turn a position into line and column."""
-
-    def __init__(self, text: str) -> None:
-        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-
-    def at(self, place: int) -> tuple[int, int]:
-        """Return the line and the column of a character, both from 1."""
-        line = bisect_right(self._starts, place)
-        return line, place - self._starts[line - 1] + 1
-
-
-def lines_with(text: str, word: str) -> list[tuple[int, int]]:
-    """Return where the lines begin and end that have a word, in order."""
-    found = []
-    place = text.find(word)
-    while place >= 0:
-        end = text.find("\n", place)
-        end = end if end >= 0 else len(text)
-        found.append((text.rfind("\n", 0, place) + 1, end))
-        place = text.find(word, end)
-    return found

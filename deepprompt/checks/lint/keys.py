@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from deepprompt.checks.lint.findings import lines_with
+from deepprompt.checks.lint.lines import digit_lines, small_letters
 from deepprompt.prompt import sha256_hex
 from deepprompt.text.display import display
 from deepprompt.text.secrets import find_secrets
@@ -86,10 +86,9 @@ def keys(text: str) -> tuple[Key, ...]:
 
 def _announced(text: str) -> Iterator[Key]:
     """Yield the values that a label announces as a key."""
-    low = text.lower()
-    if len(low) != len(text):
-        low = "".join(small if len(small := one.lower()) == 1 else one for one in text)
-    lines = sorted({place for word in _LABELS if word in low for place in lines_with(low, word)})
+    numbered = digit_lines(small_letters(text))  # without a digit it looks like no key
+    look = numbered.text
+    lines = sorted({place for word in _LABELS if word in look for place in numbered.having(word, look)})
     for found in (match for place in lines for match in _LABELLED.finditer(text, *place)):
         group = found.lastgroup or ""
         key, start = found[group].rstrip(".!?"), found.start(group)

@@ -38,6 +38,9 @@ _MODULES = (dp1_moving, dp2_order, dp3_forged, dp4_size, dp5_secrets, dp6_reques
 RULES: dict[str, Rule] = {rule.code: rule for module in _MODULES for rule in module.RULES}
 """Every rule by its code, in the order of the codes."""
 
+ALL = "ALL"
+"""Selects every rule, also those that do not run by default."""
+
 _COMMENT = re.compile(r"(?:<!--|#|//) ?deepprompt: allow (DP\d{3}(?:, ?DP\d{3})*)(?: |\b)(.*?)(?:-->|$)", re.MULTILINE)
 _CODE = re.compile(r"DP\d{0,3}")
 
@@ -71,7 +74,7 @@ def lint(
     """Return the findings of a prompt in the order of their places; an excused one carries its reason.
 
     `value` is whatever `read_request` takes, such as a text, a `Prompt` or the body of a request, or a `Subject`.
-    `select` and `ignore` are codes or the start of codes, such as `DP1`; the longest match decides.
+    `select` and `ignore` are codes or the start of codes, such as `DP1`, or `ALL`; the longest match decides.
     """
     for code in (*select, *ignore):
         known_code(code)
@@ -87,13 +90,19 @@ def lint(
 
 def known_code(code: str) -> str:
     """Return a code, or the start of one; raise if no rule has it."""
+    if code == ALL:
+        return code
     if not _CODE.fullmatch(code) or not any(known.startswith(code) for known in RULES):
         raise SourceError(f"no rule {code!r}; 'deepprompt lint --rules' lists them")
     return code
 
 
 def _wanted(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
-    chosen = max((len(start) for start in select if code.startswith(start)), default=-1 if select else 0)
+    if not select:
+        select = (ALL,) if RULES[code].default else ()
+    chosen = max(
+        (len(start) if start != ALL else 0 for start in select if start == ALL or code.startswith(start)), default=-1
+    )
     left_out = max((len(start) for start in ignore if code.startswith(start)), default=-1)
     return chosen > left_out
 

@@ -47,6 +47,8 @@ class Look(NamedTuple):
     """Whether code does not count."""
     only_rendered: bool = False
     """Whether it does not count in a document that a person wrote."""
+    in_blocks: bool = False
+    """Whether it counts in a document's blocks of code too: a person's folder is one wherever it stands."""
     head: bool = False
     """Whether only the first lines of a text count, whatever words they have."""
     once: bool = False

@@ -121,7 +121,8 @@ def _is_id(match: re.Match[str], text: str) -> bool:
     if _NO_ID.match(value) or not is_stated(match, text) or any(sample in value.lower() for sample in _SAMPLES):
         return False
     if match["id"]:
-        return digits >= 5 if not letters else digits >= 2 and len(value) >= 6
+        drawn = any(len(piece) >= 6 and _is_drawn(piece) for piece in _PIECE.findall(value))
+        return digits >= 5 or drawn
     if re.fullmatch(r"[0-9a-f]{8,64}", value):
         return digits >= 2 and letters >= 1
     return digits >= 3 and letters >= 3 and len(value) >= 12
@@ -144,6 +145,10 @@ def _is_drawn(piece: str) -> bool:
     return switches >= 2 and not re.fullmatch(r"v?\d+[a-z]\d*|[a-z]+\d+[a-z]?|x86|h26\d", piece.lower())
 
 
+def _is_process(match: re.Match[str], text: str) -> bool:
+    return not match["value"].endswith(("123", "1234", "12345", "123456")) and is_stated(match, text)
+
+
 def _is_left(match: re.Match[str], text: str) -> bool:
     return _CONDITION.search(before(match, text)) is None and is_stated(match, text)
 
@@ -161,7 +166,7 @@ SESSIONS = (
 )  # fmt: skip
 PROCESSES = (
     Look("DP107", "an object's address", (" at 0x",), _ADDRESS, is_stated),
-    Look("DP106", "a process id", ("pid", "process"), _PROCESS, is_stated),
+    Look("DP106", "a process id", ("pid", "process"), _PROCESS, _is_process),
 )
 COUNTS = (
     Look("DP109", "a count of turns", ("turn", "iteration", "request", "message", "step"), _COUNTER, is_stated),

@@ -96,7 +96,8 @@ _LOG_TITLE = re.compile(r"\b(?:recent|last|latest|git) (?:commits?|log|history)\
 
 
 def _is_somebody(match: re.Match[str], text: str) -> bool:
-    if _NOBODY.fullmatch(match["name"].lower().rstrip(".")):
+    name = match["name"].lower().rstrip(".…")
+    if not name or _NOBODY.fullmatch(name):
         return False
     routed = match["value"].startswith("/home/") and _ROUTE.search(line_around(match, text))
     return not routed and is_stated(match, text)
@@ -132,17 +133,28 @@ def _is_logged(match: re.Match[str], text: str) -> bool:
 _WORKING, _HOMES, _CHECKED_OUT = "the working folder", "a path below a home folder", "what is checked out"
 _MACHINES = "a machine's name or state"
 _NAMES = ("hostname", "host name", "machine name", "computer name")
-_FOLDER_WORDS = ("cwd", "pwd", "directory", "folder", "workspace", "workdir", "root", "working", "project path")
+# A path stands behind one of these.
+_PATHS = (" /", "`/", '"/', "'/", "(/", "=/", ":/", "|/", "*/", ":\\")
 FOLDERS = (
-    Look("DP108", _WORKING, _FOLDER_WORDS, _FOLDER, _is_folder, digits=False),
-    Look("DP108", _WORKING, _FOLDER_WORDS, _FOLDER_TAG, _is_folder, digits=False),
-    Look("DP105", "a temporary path", ("/tmp/", "/var/folders", "temp"), _TEMP, _is_temporary, digits=False),
-    Look("DP104", _HOMES, ("/home/", "/users/", "users\\"), _HOME, _is_somebody, digits=False, once=True),
+    Look("DP108", _WORKING, _PATHS, _FOLDER, _is_folder, digits=False),
+    Look("DP108", _WORKING, (">/", "> /", ">c:"), _FOLDER_TAG, _is_folder, digits=False),
+    Look(
+        "DP105",
+        "a temporary path",
+        ("/tmp/", "/var/folders", "temp"),
+        _TEMP,
+        _is_temporary,
+        digits=False,
+        in_blocks=True,
+    ),
+    Look(
+        "DP104", _HOMES, ("/home/", "/users/", "users\\"), _HOME, _is_somebody, digits=False, in_blocks=True, once=True
+    ),
     Look("DP104", _HOMES, ("/root/",), _ROOT, _is_somebody, digits=False, only_rendered=True, once=True),
 )
 STATES = (
     Look("DP112", _CHECKED_OUT, ("branch", "head", "commit"), _GIT, is_stated, digits=False, only_rendered=True),
-    Look("DP112", _CHECKED_OUT, ("branch", "head "), _GIT_STATUS, is_stated, digits=False, only_prose=True,
+    Look("DP112", _CHECKED_OUT, ("branch", "head"), _GIT_STATUS, is_stated, digits=False, only_prose=True,
          only_rendered=True),
     Look("DP112", _CHECKED_OUT, ("branch",), _GIT_LINE, is_fact, digits=False),
     Look("DP112", "a line of git's log", (HEX_ROW,), _LOG_LINE, _is_logged, only_rendered=True),

@@ -7,12 +7,10 @@ for each look, and every repeat in the patterns is bounded or possessive.
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from typing import NamedTuple
 
 from deepprompt.checks.lint import moving_ids, moving_places, moving_times
-from deepprompt.checks.lint.findings import lines_with
+from deepprompt.checks.lint.lines import digit_lines, lines_with
 from deepprompt.checks.lint.look import HEX_ROW, ROW, SHAPE, Look
 from deepprompt.checks.lint.slow_text import SlowText, without_comments
 
@@ -22,12 +20,24 @@ _LOOKS: tuple[Look, ...] = (
     *moving_ids.COUNTS, *moving_ids.RANDOM,
 )  # fmt: skip
 
-_DIGIT_LINE = re.compile(r"[0-9][^\n]*+")
 _DIGITS = str.maketrans(dict.fromkeys("123456789", "0"))
 _IN_ROWS = str.maketrans({chr(n): "a" if chr(n).isalnum() or chr(n) in "-_" else chr(n) for n in range(128)})
 
 _IN_HEX = str.maketrans({chr(n): "a" if chr(n) in "0123456789abcdef" else "." for n in range(128) if n != 10})
 _FORMS: dict[str, dict[int, str]] = {SHAPE: _DIGITS, ROW[0]: _IN_ROWS, HEX_ROW[0]: _IN_HEX}
+
+# For rendered texts and for documents: the looks, and their words that count anywhere, beside a digit, or in a form.
+_Words = tuple[tuple[Look, ...], list[str], list[str], list[str]]
+
+
+def _words(looks: tuple[Look, ...]) -> _Words:
+    anywhere = {word for look in looks for word in look.words if not look.digits}
+    beside = {word for look in looks for word in look.words if look.digits}
+    shaped = {word for word in beside if word[0] in _FORMS}
+    return looks, sorted(anywhere), sorted(beside - shaped), sorted(shaped)
+
+
+_RENDERED, _DOCUMENT = _words(_LOOKS), _words(tuple(look for look in _LOOKS if not look.only_rendered))
 _FIRST_LINES = 3
 
 
@@ -43,12 +53,12 @@ class Movement(NamedTuple):
 
 def find_movements(slow: SlowText) -> list[Movement]:
     """Return the pieces that change in a text, in order. Where two looks match, the more specific one wins."""
-    lines = _Lines(slow.low)
+    words = _DOCUMENT if slow.authored else _RENDERED
+    lines = _Lines(slow.low, words)
     text = without_comments(slow.text)
     possible = [
         (look, place)
-        for look in _LOOKS
-        if not (slow.authored and look.only_rendered)
+        for look in words[0]
         for place in lines.having(look)
         if any(look.holds(match, text) for match in look.pattern.finditer(slow.text, *place))
     ]
@@ -57,9 +67,9 @@ def find_movements(slow: SlowText) -> list[Movement]:
     found: list[Movement] = []
     seen: dict[tuple[str, str], int] = {}
     taken = bytearray(len(slow.text))
-    heard = {text: without_comments(text) for text in (slow.stated, slow.prose)}
+    heard = {text: without_comments(text) for text in (slow.stated, slow.prose, slow.unfenced)}
     for look, place in possible:
-        text = slow.prose if look.only_prose else slow.stated
+        text = slow.prose if look.only_prose else slow.stated if look.in_blocks or not slow.authored else slow.unfenced
         for match in look.pattern.finditer(text, *place):
             start, end = match.span("value")
             if taken.find(1, start, end) >= 0 or not look.holds(match, heard[text]):
@@ -74,23 +84,20 @@ def find_movements(slow: SlowText) -> list[Movement]:
 
 
 class _Lines:
-    """The lines of a text, and which of them have some word."""
+    """The lines of a text that have the words of a look."""
 
-    def __init__(self, low: str) -> None:
+    def __init__(self, low: str, words: _Words) -> None:
         self._low = low
-        self._digits: list[tuple[int, int]] = []
-        end = -1
-        for match in _DIGIT_LINE.finditer(low):
-            start = low.rfind("\n", end + 1, match.start()) + 1 or end + 1
-            end = match.end()
-            self._digits.append((start, end))
-        self._dense = "\n".join([low[start:stop] for start, stop in self._digits])
-        self._offsets: list[int] = []
-        size = 0
-        for start, stop in self._digits:
-            self._offsets.append(size)
-            size += stop - start + 1
+        self._digits = digit_lines(low)
         self._forms: dict[str, str] = {}
+        # Most words are nowhere in a text: a look without one of its words costs nothing more.
+        _, anywhere, beside, shaped = words
+        text = self._digits.text
+        self._words = {
+            False: {word for word in anywhere if word in low},
+            True: {word for word in beside if word in text},
+        }
+        self._words[True] |= {word for word in shaped if word[1:] in self._form(word[0])}
         self._known: dict[tuple[str, bool], list[tuple[int, int]]] = {}
 
     def having(self, look: Look) -> list[tuple[int, int]]:
@@ -102,9 +109,11 @@ class _Lines:
                 if end < 0:
                     break
             return [(0, end if end >= 0 else len(self._low))]
-        places = [self._with(word, look.digits) for word in look.words]
-        some = [one for one in places if one]
-        return some[0] if len(some) == 1 else sorted({place for one in some for place in one})
+        words = self._words[look.digits]
+        if words.isdisjoint(look.words):
+            return []
+        places = [self._with(word, look.digits) for word in look.words if word in words]
+        return places[0] if len(places) == 1 else sorted({place for one in places for place in one})
 
     def _with(self, word: str, digits: bool) -> list[tuple[int, int]]:
         known = self._known.get((word, digits))
@@ -113,14 +122,10 @@ class _Lines:
         return known
 
     def _searched(self, word: str) -> list[tuple[int, int]]:
-        text = self._dense
-        if word[0] in _FORMS:
-            text = self._forms.setdefault(word[0], "") or text.translate(_FORMS[word[0]])
-            self._forms[word[0]], word = text, word[1:]
-        found = []
-        place = text.find(word)
-        while place >= 0:
-            number = bisect_right(self._offsets, place) - 1
-            found.append(self._digits[number])
-            place = text.find(word, self._offsets[number + 1]) if number + 1 < len(self._offsets) else -1
-        return found
+        formed = word[0] in _FORMS
+        return self._digits.having(word[formed:], self._form(word[0]) if formed else self._digits.text)
+
+    def _form(self, sign: str) -> str:
+        if sign not in self._forms:
+            self._forms[sign] = self._digits.text.translate(_FORMS[sign])
+        return self._forms[sign]

@@ -62,7 +62,7 @@ _NOW_WORDS = (
 )  # fmt: skip
 # Those after which a mere day of the week may stand.
 _DAY_WORDS = (
-    "today", "weekday", "day is", "day:", "it is now", "heute ist", "sommes", "hoy es", "hoje", "oggi", "сегодня", "今",
+    "day", "heute ist", "sommes", "hoy es", "hoje", "oggi", "сегодня", "今",
     "本日", "오늘",
 )  # fmt: skip
 # Without such a label, a date is today only at the start of a sentence, and written in full.
@@ -118,6 +118,8 @@ def _is_clock(match: re.Match[str], text: str) -> bool:
     if re.fullmatch(r"20\d\d", value) and not ("year" in label or "month" in label):
         return False
     if re.fullmatch(r"20\d\d-\d\d", value) and "month" not in label:
+        return False
+    if ("year" in label or "month" in label) and re.fullmatch(_TIME, value):
         return False
     earlier = before(match, text)[: -len(label)]
     return SHOWN.search(_WRITTEN.sub(" ", label)) is None and SHOWN.search(earlier) is None

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from deepprompt.checks.lint.findings import Subject, lines_with
+from deepprompt.checks.lint.findings import Subject
 from deepprompt.checks.lint.keys import keys
+from deepprompt.checks.lint.lines import lines_with, small_letters
 from deepprompt.checks.static import prefix_end
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY
 from deepprompt.providers.segments import Segment
@@ -77,15 +78,17 @@ class SlowText:
     @cached_property
     def low(self) -> str:
         """The text in small letters."""
-        low = self.text.lower()
-        if len(low) == len(self.text):
-            return low
-        return "".join(small if len(small := one.lower()) == 1 else one for one in self.text)
+        return small_letters(self.text)
 
     @cached_property
     def stated(self) -> str:
         """The text without announced examples, lists and code, and without code that has a language or a label."""
         return self._forms[0]
+
+    @cached_property
+    def unfenced(self) -> str:
+        """The stated text without blocks of code."""
+        return _blank(self.stated, list(_fenced(without_comments(self.stated))))
 
     @cached_property
     def prose(self) -> str:
@@ -108,7 +111,7 @@ class SlowText:
         more = [*_announced(heard), *(f.span() for f in _INLINE.finditer(heard) if _OWN_LABEL.search(f[2]))]
         more += [found.span() for block in _fenced(heard) for found in _LOG.finditer(heard, *block)]
         stated, heard = _blank(text, shown + more), _blank(heard, more)
-        code = _code(heard)
+        code = code_spans(heard)
         heard = _blank(heard, code)
         code += [found.span() for pattern in (_INLINE, _INDENTED) for found in pattern.finditer(heard)]
         return stated, _blank(stated, code)
@@ -159,10 +162,11 @@ def without_comments(text: str) -> str:
 
 def without_code(text: str) -> str:
     """Return a text with blanks in place of its front matter and its blocks of code."""
-    return _blank(text, _code(text))
+    return _blank(text, code_spans(text))
 
 
-def _code(text: str) -> list[tuple[int, int]]:
+def code_spans(text: str) -> list[tuple[int, int]]:
+    """Return where the front matter and the blocks of code are."""
     front = _FRONT.match(text)
     return [*_fenced(text), *([front.span()] if front else [])]
 
