@@ -103,8 +103,9 @@ def commands_text(items: Iterable[Item]) -> str:
 
 
 def agent_items(preset: Preset) -> list[Item]:
-    """Return the agents of a preset."""
-    return [{"NAME": agent.name, "DESCRIPTION": agent.about or agent.when_used} for agent in preset.own_agents.values()]
+    """Return the agents of a preset that a model may start. One with `when_used` is started by something else."""
+    agents = [agent for agent in preset.own_agents.values() if not agent.when_used]
+    return [{"NAME": agent.name, "DESCRIPTION": agent.about} for agent in agents]
 
 
 def tool_items(toolset: Toolset) -> list[Item]:
