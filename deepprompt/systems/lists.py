@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from deepprompt.prompt import Note
+from deepprompt.text.disarm import escape_roles
 from deepprompt.text.hygiene import neutralise, one_line
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     Item = dict[str, str]
 
 
-def claude_md_items(around: Surroundings | None) -> list[Item]:
-    """Return the CLAUDE.md files, the ones nearest to the working folder first."""
-    files = getattr(around.claude_md, "files", ()) if around is not None else ()
-    return [{"PATH": path, "CONTENT": content} for path, content in files]
+def claude_md_items(around: Surroundings | None, notes: list[Note]) -> list[Item]:
+    """Return the CLAUDE.md files, the ones nearest to the working folder first; a caller's own text is one file."""
+    if around is None or not around.claude_md:
+        return []
+    files = getattr(around.claude_md, "files", None) or (("CLAUDE.md", around.claude_md),)
+    return [{"PATH": path, "CONTENT": escape_roles(content, path, notes)} for path, content in files]
 
 
 def skill_items(around: Surroundings | None) -> list[Item]:

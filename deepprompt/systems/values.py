@@ -36,6 +36,11 @@ _OF_PROJECT: dict[str, Callable[[Any], str]] = {
 _DEEPEST = 20
 
 
+def of_project(name: str, around: Surroundings | None) -> str:
+    """Return a value of the project, "" if it is not known."""
+    return _OF_PROJECT[name](around.project) if around is not None else ""
+
+
 class Values:
     """The facts, variables and lists of one prompt."""
 
@@ -72,8 +77,7 @@ class Values:
 
     def project(self, name: str) -> str:
         """Return a value of the project, "" if it is not known."""
-        value = _OF_PROJECT[name](self.around.project) if self.around is not None else ""
-        self.read[name] = value
+        self.read[name] = value = of_project(name, self.around)
         return value
 
     def fact(self, word: str) -> bool:
@@ -140,7 +144,7 @@ class Values:
             items = [{**empty, **item} for item in self.inputs.lists.get(name, ())]
             return sorted(items, key=lambda item: str(item.get(own.sort, ""))) if own.sort else items
         makers: dict[str, Callable[[], list[dict[str, str]]]] = {
-            "claude_md": lambda: lists.claude_md_items(self.around),
+            "claude_md": lambda: lists.claude_md_items(self.around, self.input_notes),
             "skills": lambda: lists.skill_items(self.around),
             "mcp": lambda: lists.server_items(self.inputs.mcp, self.input_notes),
             "commands": lambda: lists.command_items(self.inputs.commands, self.input_notes),
