@@ -133,7 +133,7 @@ class Prompt:
         *,
         fixed_order: bool,
     ) -> Prompt:
-        """Return a prompt of parts whose order was checked before, with the notes about it. For each turn of a session."""
+        """Return a prompt of parts whose order was checked before: what a turn of a session costs is all but this."""
         prompt = object.__new__(cls)
         prompt.__dict__.update(parts=parts, tools=tools, notes=notes, fixed_order=fixed_order, messages=())
         return prompt

@@ -77,7 +77,9 @@ def _row(row: Row, preset: Preset) -> dict[str, object]:
     table |= _from(files.values(), preset)
     table |= _given(when="" if row.when == "always" else row.when, raw=row.raw, limit=row.limit)
     default = {"part": Pace.RELEASE, "text": Pace.RELEASE, "boundary": row.pace}.get(row.kind, Pace.PROJECT)
-    if row.pace is not (LISTS[row.what][0] if row.what in LISTS else SLOTS.get(row.what, default)):
+    if row.kind == "each" and row.what in LISTS:
+        default = LISTS[row.what][0]
+    if row.pace is not (SLOTS.get(row.what, default) if row.kind == "slot" else default):
         table["pace"] = row.pace.name.lower()
     if row.before is not None:
         table["before"] = row.before

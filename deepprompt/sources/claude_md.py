@@ -14,7 +14,6 @@ FILE_LIMIT = 40_000
 SEPARATOR = "\n\n---\n\n"
 
 
-
 class ClaudeMd(NotedText):
     """The text of CLAUDE.md files, joined, with the path and the content of each."""
 

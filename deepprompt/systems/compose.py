@@ -142,7 +142,7 @@ def _custom(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prom
 def _composed(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prompt:
     key = _key(around, inputs)
     kept: _Kept | None = preset.kept.get(key) if key is not None else None
-    if kept is None or any([of_project(name, around) != value for name, value in kept.facts]):
+    if kept is None or any(of_project(name, around) != value for name, value in kept.facts):
         kept = _fresh(preset, around, inputs)
         if key is not None:
             if len(preset.kept) >= _MOST_KEPT:

@@ -225,7 +225,9 @@ class _Checker:
                 continue
             seen.add(name)
             if variable := self.preset.variables.get(name):
-                paces.append(variable.pace)
+                own = self.preset.lists.get(variable.each)
+                paces += [variable.pace, *([own.pace] if own else [])]
+                paces += [LISTS[variable.each][0]] if variable.each in LISTS else []
                 todo += self.inner(variable)
             elif name in BUILT_IN:
                 paces.append(BUILT_IN[name])

@@ -97,8 +97,8 @@ def test_bundled(capsysbinary: CaptureBytes) -> None:
 
 def test_bundled_order(capsysbinary: CaptureBytes) -> None:
     """The preset's rows come first, in its order and with their conditions, then agents, reminders and tools."""
-    rows: Any = json.loads(said(capsysbinary, "claude_code", "--json"))
-    preset = load_preset("claude_code")
+    rows: Any = json.loads(said(capsysbinary, "claude_code@2.1.37", "--json"))
+    preset = load_preset("claude_code@2.1.37")
     count = len(preset.rows)
     assert [(row["part"], row["condition"]) for row in rows[:count]] == [(row.name, row.when) for row in preset.rows]
     cases = [("focus_style", "set:OUTPUT_STYLE"), ("focus_engineering", "always"), ("security_policy", "always")]

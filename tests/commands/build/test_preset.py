@@ -410,8 +410,8 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("preset", "message"),
         [
-            ("claude_code@9", "no version of claude_code is 9; there are: 2.1.37"),
-            ("claude_code~=3.0", "no version of claude_code meets ~=3.0; there are: 2.1.37"),
+            ("claude_code@9", "no version of claude_code is 9; there are: 2.1.37, 2.1.37.post1"),
+            ("claude_code~=3.0", "no version of claude_code meets ~=3.0; there are: 2.1.37, 2.1.37.post1"),
             ("claude_code@", "cannot read 'claude_code@'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
             ("deepseek@9", "no version of deepseek is 9; there are: 1.0.0, 1.1.0"),
         ],
