@@ -124,6 +124,20 @@ class Prompt:
                 notes += (note,)
         object.__setattr__(self, "notes", notes)
 
+    @classmethod
+    def of_checked(
+        cls,
+        parts: tuple[Part, ...],
+        tools: tuple[Mapping[str, object], ...],
+        notes: tuple[Note, ...],
+        *,
+        fixed_order: bool,
+    ) -> Prompt:
+        """Return a prompt of parts whose order was checked before: what a turn of a session costs is all but this."""
+        prompt = object.__new__(cls)
+        prompt.__dict__.update(parts=parts, tools=tools, notes=notes, fixed_order=fixed_order, messages=())
+        return prompt
+
     def __str__(self) -> str:
         return self.text
 

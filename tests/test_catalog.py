@@ -77,9 +77,9 @@ class TestBundled:
 
     def test_families(self) -> None:
         """The bundled catalogue has the families of all systems."""
-        families = "base batch claude_code deepseek profiles providers request session tagged text tiers"
+        families = "base batch claude_code coder deepseek profiles providers request session slots tagged text tiers"
         assert bundled().families() == families.split()
-        assert bundled().versions("claude_code") == ["2.1.37"]
+        assert bundled().versions("claude_code") == ["2.1.37", "2.1.37.post1"]
         assert bundled().versions("base") == ["1.0.0"]
 
     def test_is_read_once(self) -> None:

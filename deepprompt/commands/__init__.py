@@ -15,6 +15,7 @@ COMMANDS = {
     "tiers": "show a repository to a model, the stillest files first",
     "map": "print what the files of a repository declare",
     "edits": "apply the edit blocks of a response, or show what they change",
+    "init": "start a preset of your own, with a test",
     "versions": "list the families of prompt parts and their versions",
     "parts": "list the prompt parts with their sizes, paces and conditions",
     "show": "print a prompt part, or copy it to start an override",

@@ -35,12 +35,13 @@ def find_file(catalog: Catalog, ask: str) -> tuple[str, str, str]:
     every = []
     for family in catalog.families():
         try:
-            _, known = catalog.resolve(f"{family}{at}{version}")
+            asked = [catalog.resolve(f"{family}@{version}")[1]] if at else catalog.versions(family)
         except UnknownPartError:
             continue
-        files = catalog.files(family, known)
-        every += _offered(family, files, name)
-        found += [(family, known, file) for file in files if name in _called(family, file)]
+        # A version that extends another has only the files that differ: the newest that has the file is meant.
+        newest = {file: known for known in asked for file in catalog.files(family, known)}
+        every += _offered(family, sorted(newest), name)
+        found += [(family, known, file) for file, known in newest.items() if name in _called(family, file)]
     if len(found) == 1:
         return found[0]
     if found:

@@ -11,7 +11,7 @@ from deepprompt.checks.lint.linted import Linted, lint_subject
 from deepprompt.checks.lint.subjects import subject_of_files
 from deepprompt.checks.settings import Settings
 from deepprompt.commands.output import show_progress
-from deepprompt.commands.targets import list_texts, read_text_file
+from deepprompt.commands.targets import list_texts, load_presets, read_text_file
 
 _BATCH = 32  # files that one process lints before it reports
 _FEW = 256  # for so many files no other process is started
@@ -24,7 +24,7 @@ def default_jobs() -> int:
 
 
 def lint_folder(target: str, path: str, settings: Settings, model: str, jobs: int) -> Iterator[Linted]:
-    """Yield what is found in each text file of a folder; files are prompts of their own.
+    """Yield what is found in each text file of a folder, and then in its presets; files are prompts of their own.
 
     The order is that of their paths, whatever the number of jobs. The last one has what could not be looked into.
     """
@@ -37,6 +37,10 @@ def lint_folder(target: str, path: str, settings: Settings, model: str, jobs: in
         done += len(results)
         show_progress(f"{target}: {done:,} of {len(names):,} files linted")
     show_progress("")
+    presets, problems = load_presets(target, path)
+    if presets or problems:
+        together = replace(subject_of_files(target, []), presets=tuple(presets), problems=tuple(problems))
+        yield lint_subject(together, settings, model)
     if refused:
         yield Linted(target, (), (), 0, unread=tuple(refused))
 

@@ -56,6 +56,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=given,
         help="lint this prompt of [tool.deepprompt.prompts], and call the function if it is one; may be repeated",
     )
+    parser.add_argument(
+        "--parts",
+        metavar="DIR",
+        action="append",
+        default=[],
+        type=given,
+        help="lint the presets in this folder: their texts, and what is wrong with them; may be repeated",
+    )
     add_folder_option(parser)
     parser.add_argument(
         "--select",
@@ -147,6 +155,7 @@ def run(options: argparse.Namespace) -> int:
         comments=settings.comments and not options.no_comments,
         models=((options.provider, options.model or ""),) if options.provider else settings.models,
     )
+    options.targets += options.parts
     targets = [(target, target) for target in options.targets]
     targets += [(name, configured_prompt(name, settings, options)) for name in options.prompts]
     if not targets:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from glob import escape, glob
 
 from deepprompt.checks.lint.findings import Subject
 from deepprompt.checks.lint.subjects import subject_of, subject_of_files, subjects_of_requests
@@ -13,11 +14,15 @@ from deepprompt.checks.settings import Settings
 from deepprompt.commands.inputs import read_input, target_function
 from deepprompt.commands.options import own_bytes, own_text
 from deepprompt.commands.output import show_progress
-from deepprompt.errors import DeepPromptError, FileRefusedError, MessageError, SourceError
+from deepprompt.errors import DeepPromptError, FileRefusedError, MessageError, PresetError, SourceError
 from deepprompt.providers.recognise import MESSAGES
 from deepprompt.sources.files import read_below, reason_of
 from deepprompt.sources.skills import SCAN_FOLDERS
 from deepprompt.text.hygiene import decode, unify_line_ends
+
+TYPE_CHECKING = False  # as type checkers know it, without the import
+if TYPE_CHECKING:
+    from deepprompt.systems.presets import Preset
 
 TEXT_FILES = (".md", ".mdc", ".txt", ".prompt", ".rst", ".cursorrules", ".windsurfrules", ".clinerules")
 """The files of a folder that are linted."""
@@ -71,7 +76,9 @@ def _folder(target: str, path: str) -> Subject:
     read = [read_text_file(target, path, name) for name in names]
     texts = [one for one in read if not isinstance(one, str)]
     refused += [one for one in read if isinstance(one, str)]
-    return replace(subject_of_files(target, texts), unread=tuple(sorted(refused)), is_found=True)
+    presets, problems = load_presets(target, path)
+    subject = replace(subject_of_files(target, texts), unread=tuple(sorted(refused)), is_found=True)
+    return replace(subject, presets=tuple(presets), problems=tuple(problems))
 
 
 def list_texts(target: str, path: str) -> tuple[list[str], list[str]]:
@@ -111,6 +118,27 @@ def read_text_file(target: str, path: str, name: str) -> tuple[str, str] | str:
 
 def _shown(target: str, relative: str) -> str:
     return os.path.normpath(os.path.join(target, relative))
+
+
+def load_presets(target: str, path: str) -> tuple[list[Preset], list[str]]:
+    """Return the newest version of each preset in a folder, and what is wrong with those that cannot be loaded."""
+    if not any(os.path.isfile(file) for file in glob(os.path.join(escape(path), "*", "*", "preset.toml"))):
+        return [], []
+    from deepprompt.catalog import from_folder
+    from deepprompt.systems.presets import load_preset
+
+    catalog = from_folder(path)
+    catalog.label = os.path.normpath(target)
+    presets: list[Preset] = []
+    problems: list[str] = []
+    for family in catalog.families_with("preset.toml"):
+        try:
+            presets.append(load_preset(family, catalog))
+        except PresetError as error:
+            problems += error.problems
+        except DeepPromptError as error:
+            problems.append(str(error))
+    return presets, problems
 
 
 def _has_skills(inside: str) -> bool:

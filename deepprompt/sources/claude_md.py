@@ -13,10 +13,17 @@ from deepprompt.sources.project import repository_top
 FILE_LIMIT = 40_000
 SEPARATOR = "\n\n---\n\n"
 
+
+class ClaudeMd(NotedText):
+    """The text of CLAUDE.md files, joined, with the path and the content of each."""
+
+    files: tuple[tuple[str, str], ...]
+
+
 _OWN_NAMES = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
 
 
-def load_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> NotedText:
+def load_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> ClaudeMd:
     """Return the CLAUDE.md files of `cwd`, then of each folder above it up to and including `root`, joined.
 
     Without a `root` that is the top of the repository, or `cwd` itself outside a repository. The text carries notes on
@@ -41,8 +48,11 @@ def load_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | N
     folders = [] if below == os.curdir else below.split(os.sep)
     paths = ["/".join([*folders, name]) for name in _OWN_NAMES]
     paths += ["/".join([*folders[:depth], "CLAUDE.md"]) for depth in reversed(range(len(folders)))]
-    texts = [_load(top, path, notes) for path in paths]
-    return NotedText(SEPARATOR.join(text for text in texts if text), notes)
+    texts = [(path, _load(top, path, notes)) for path in paths]
+    files = tuple((shown_path(path), text) for path, text in texts if text)
+    loaded = ClaudeMd(SEPARATOR.join(text for _, text in files), notes)
+    loaded.files = files
+    return loaded
 
 
 def _load(root: str, path: str, notes: list[Note]) -> str | None:

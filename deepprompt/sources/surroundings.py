@@ -78,6 +78,8 @@ class Surroundings:
         """The notes of all loaders, once each: instruction files, skills, CLAUDE.md, project, git."""
         noted = [notes_of(source) for source in (self.instructions, self.skills, self.claude_md, self.project)]
         noted += (self.project.git_notes, notes_of(self.git))  # the same ones, unless you filled them in
+        if not any(noted):
+            return ()
         return tuple(dict.fromkeys(note for notes in noted for note in notes))
 
     @property

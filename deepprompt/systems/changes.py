@@ -115,13 +115,18 @@ class Changes:
 
 
 def files_of(preset: Preset) -> dict[str, File]:
-    """Return every file that a preset refers to, by its path; a part's without the suffix."""
+    """Return the files that a preset refers to, by path; a part's without the suffix. A later one of a name wins."""
+    return {file.name: file for file in every_file(preset)}
+
+
+def every_file(preset: Preset) -> list[File]:
+    """Return every file that a preset refers to."""
     files = [file for row in preset.rows for _, file in row.files]
     files += [case.part for variable in preset.variables.values() for case in variable.cases if case.part]
     files += [file for tool in preset.own_tools.values() for file in (tool.description, tool.schema)]
     files += [agent.part for agent in preset.own_agents.values()]
     files += [reminder.part for reminder in preset.own_reminders.values()]
-    return {file.name: file for file in files}
+    return files
 
 
 def with_files(preset: Preset, swap: Callable[[File], File]) -> Preset:

@@ -15,13 +15,14 @@ from deepprompt.prompt import (
     Pace,
     Part,
     Prompt,
+    check_order,
     expect_parts,
     notes_of,
 )
 from deepprompt.systems.conditions import parse_condition
 from deepprompt.systems.context import render_sections
 from deepprompt.systems.rows import SLOTS, Row, Value, value
-from deepprompt.systems.values import Values
+from deepprompt.systems.values import Values, of_project
 from deepprompt.text.disarm import escape_boundary
 from deepprompt.text.hygiene import is_blank, scrub
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from deepprompt.systems.presets import Preset
 
 _MOST_KEPT = 8
+_PROJECT, _STATUS, _DIFF = CONTEXT_HEADINGS
+_PLAIN = [("boundary", BOUNDARY_PART, "always"), ("slot", "project", "always")]
 
 
 class Inputs:
@@ -74,11 +77,13 @@ class Inputs:
 
     def key(self) -> tuple[object, ...]:
         """Return everything that a prefix depends on, apart from definitions of tools."""
-        lists = tuple((name, tuple(tuple(item.items()) for item in items)) for name, items in self.lists.items())
-        tools = tuple([tool if isinstance(tool, str) else id(tool) for tool in self.tools])
+        lists: object = self.lists
+        if lists:
+            lists = tuple((name, tuple(tuple(item.items()) for item in items)) for name, items in self.lists.items())
         return (
-            tools, self.flags, tuple(self.variables.items()), lists, self.mcp, self.commands, self.output_style,
-            self.base, self.append, self.model,
+            tuple([tool if isinstance(tool, str) else id(tool) for tool in self.tools]), self.flags,
+            tuple(self.variables.items()), lists or (), self.mcp, self.commands, self.output_style, self.base,
+            self.append, self.model,
         )  # fmt: skip
 
 
@@ -101,6 +106,10 @@ class _Kept(Value):
     facts: tuple[tuple[str, str], ...]
     held: object
     """What the key refers to by identity, so that nothing else can get the same one."""
+    behind: tuple[Row, ...]
+    is_plain: bool
+    """Whether nothing but the project stands behind the boundary."""
+    boundary: tuple[Part, ...]
 
 
 def compose(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prompt:
@@ -131,40 +140,70 @@ def _custom(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prom
 
 
 def _composed(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prompt:
-    key: Any = None
-    try:
-        # By identity: what is not read again stays the same object, and comparing texts would take longer.
-        files = tuple(around.instructions) if around is not None else ()
-        claude_md = around.claude_md if around is not None else ""
-        skills = around.skills if around is not None else None
-        key = (tuple(map(id, files)), id(skills), claude_md, around is None, inputs.key())
-        kept = preset.kept.get(key)
-    except TypeError:  # an item of a list is not hashable
-        key, kept = None, None
-    rows = preset.rows
-    cut = next((index for index, row in enumerate(rows) if row.kind == "boundary"), len(rows))
-    values = Values(preset, around, inputs)
-    if kept is None or any(values.project(name) != value for name, value in kept.facts):
-        values.check()
-        writer = _Writer(preset, values)
-        parts = writer.parts(rows[:cut], before_boundary=True)
-        facts = tuple(values.read.items())
-        after = _Writer(preset, values)
-        after.parts(rows[cut:], before_boundary=False)
-        values.refuse_problems()
-        tools = tuple(values.toolset.definitions()) if inputs.tools else ()
-        notes = (*values.input_notes, *writer.notes, *values.toolset.notes(), *values.unused())
-        kept = _Kept(tuple(parts), tools, notes, facts, (files, skills, inputs.tools))
+    key = _key(around, inputs)
+    kept: _Kept | None = preset.kept.get(key) if key is not None else None
+    if kept is None or any(of_project(name, around) != value for name, value in kept.facts):
+        kept = _fresh(preset, around, inputs)
         if key is not None:
             if len(preset.kept) >= _MOST_KEPT:
                 preset.kept.clear()
             preset.kept[key] = kept
-        values = Values(preset, around, inputs)
-    dynamic = _Writer(preset, values)
-    behind = dynamic.parts(rows[cut:], before_boundary=False) if cut < len(rows) else []
-    around_notes = around.notes if around is not None else ()
-    return Prompt(
-        (*kept.parts, *behind), kept.tools, (*around_notes, *kept.notes, *dynamic.notes), fixed_order=preset.fixed_order
+    notes = kept.notes
+    if around is not None and (of_sources := around.notes):
+        notes = (*of_sources, *notes)
+    found: list[Note] = []
+    behind: tuple[Part, ...] = ()
+    if kept.is_plain:
+        behind = kept.boundary if around is None else (*kept.boundary, *_context(around, Pace.TURN, found))
+    elif kept.behind:
+        writer = _Writer(preset, Values(preset, around, inputs))
+        behind = tuple(writer.parts(kept.behind, before_boundary=False))
+        found = writer.notes
+        if not preset.fixed_order:
+            check_order(behind)
+    return Prompt.of_checked(
+        kept.parts + behind, kept.tools, (*notes, *found) if found else notes, fixed_order=preset.fixed_order
+    )
+
+
+def _key(around: Surroundings | None, inputs: Inputs) -> tuple[object, ...] | None:
+    """Return what the prefix depends on, None if that cannot be compared.
+
+    By identity where texts are long: what is not read again stays the same object.
+    """
+    key = inputs.key()
+    if around is not None:
+        key += (id(around.skills), around.claude_md, *map(id, around.instructions))
+    try:
+        hash(key)
+    except TypeError:  # an item of a list
+        return None
+    return key
+
+
+def _fresh(preset: Preset, around: Surroundings | None, inputs: Inputs) -> _Kept:
+    """Write the prefix, and refuse everything that is wrong with the inputs, whichever rows it concerns."""
+    rows = preset.rows
+    cut = next((index for index, row in enumerate(rows) if row.kind == "boundary"), len(rows))
+    values = Values(preset, around, inputs)
+    values.check()
+    writer = _Writer(preset, values)
+    parts = tuple(writer.parts(rows[:cut], before_boundary=True))
+    facts = tuple(values.read.items())
+    behind = tuple(_Writer(preset, values).parts(rows[cut:], before_boundary=False))
+    values.refuse_problems()
+    tools = tuple(values.toolset.definitions()) if inputs.tools else ()
+    whole = Prompt((*parts, *behind), fixed_order=preset.fixed_order)  # which checks the order
+    held = (inputs.tools, around and (around.skills, tuple(around.instructions)))
+    return _Kept(
+        parts,
+        tools,
+        (*values.input_notes, *writer.notes, *values.toolset.notes(), *values.unused(), *whole.notes),
+        facts,
+        held,
+        rows[cut:],
+        [(row.kind, row.what, row.when) for row in rows[cut:]] == _PLAIN,
+        behind[:1],
     )
 
 
@@ -282,12 +321,8 @@ class _Writer:
             return self.skills(row)
         if values.around is None:
             return []
-        texts = render_sections(values.around.project, self.notes)
-        named = list(zip(CONTEXT_HEADINGS, texts, strict=True))
-        if row.what == "environment" or not values.around.shows_git:
-            named = named[:1]
-        pace = max(row.pace, SLOTS[row.what])
-        return [Part(name, text, pace, "project") for name, text in named]
+        parts = _context(values.around, max(row.pace, SLOTS[row.what]), self.notes)
+        return parts[:1] if row.what == "environment" else parts
 
     def skills(self, row: Row) -> list[Part]:
         """Return the index of the skills, as the specification has it."""
@@ -313,6 +348,15 @@ class _Writer:
     def tidy(self, text: str, source: str) -> str:
         """Return a text in which nothing looks like the boundary, if the prompt has one."""
         return escape_boundary(text, source, self.notes) if self.bounded else text
+
+
+def _context(around: Surroundings, pace: Pace, notes: list[Note]) -> list[Part]:
+    """Return the sections about the project, and those about git if there is anything to say about it."""
+    project, status, diff = render_sections(around.project, notes)
+    parts = [Part(_PROJECT, project, pace, "project")]
+    if around.shows_git:
+        parts += (Part(_STATUS, status, pace, "project"), Part(_DIFF, diff, pace, "project"))
+    return parts
 
 
 def own_parts(own: str | Iterable[Part], name: str, pace: Pace) -> tuple[Part, ...]:

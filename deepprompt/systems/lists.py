@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from deepprompt.prompt import Note
+from deepprompt.text.disarm import escape_roles
 from deepprompt.text.hygiene import neutralise, one_line
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     Item = dict[str, str]
 
 
-def claude_md_items(around: Surroundings | None) -> list[Item]:
-    """Return the CLAUDE.md files, the ones nearest to the working folder first."""
-    files = getattr(around.claude_md, "files", ()) if around is not None else ()
-    return [{"PATH": path, "CONTENT": content} for path, content in files]
+def claude_md_items(around: Surroundings | None, notes: list[Note]) -> list[Item]:
+    """Return the CLAUDE.md files, the ones nearest to the working folder first; a caller's own text is one file."""
+    if around is None or not around.claude_md:
+        return []
+    files = getattr(around.claude_md, "files", None) or (("CLAUDE.md", around.claude_md),)
+    return [{"PATH": path, "CONTENT": escape_roles(content, path, notes)} for path, content in files]
 
 
 def skill_items(around: Surroundings | None) -> list[Item]:
@@ -103,8 +106,9 @@ def commands_text(items: Iterable[Item]) -> str:
 
 
 def agent_items(preset: Preset) -> list[Item]:
-    """Return the agents of a preset."""
-    return [{"NAME": agent.name, "DESCRIPTION": agent.about or agent.when_used} for agent in preset.own_agents.values()]
+    """Return the agents of a preset that a model may start. One with `when_used` is started by something else."""
+    agents = [agent for agent in preset.own_agents.values() if not agent.when_used]
+    return [{"NAME": agent.name, "DESCRIPTION": agent.about} for agent in agents]
 
 
 def tool_items(toolset: Toolset) -> list[Item]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from deepprompt.catalog import Catalog
 from deepprompt.errors import DeepPromptError, PaceError
 from deepprompt.prompt import BOUNDARY_PART, Pace, Part, check_order
-from deepprompt.systems.changes import OVERRIDES, files_of
+from deepprompt.systems.changes import OVERRIDES, every_file
 from deepprompt.systems.conditions import parse_condition
 from deepprompt.systems.preset_file import FILE
 from deepprompt.systems.rows import BUILT_IN, LISTS, File, Row, Variable
@@ -203,8 +203,9 @@ class _Checker:
             check_order(parts)
         except PaceError as error:
             fast = [name for row in self.preset.rows for name in self.fast(row)]
-            named = f" ({', '.join(dict.fromkeys(fast))} can have a pace of its own)" if fast else ""
-            self.problem("rows", f"{error}; or say fixed_order = true{named}")
+            names = " and ".join(dict.fromkeys(fast))
+            same = f"; if {names} is the same from release to release, declare it with pace = 'release'" if fast else ""
+            self.problem("rows", f"{error}{same}; or say fixed_order = true")
 
     def fast(self, row: Row) -> list[str]:
         """Return the declared variables that make a row faster than it says."""
@@ -224,7 +225,9 @@ class _Checker:
                 continue
             seen.add(name)
             if variable := self.preset.variables.get(name):
-                paces.append(variable.pace)
+                own = self.preset.lists.get(variable.each)
+                paces += [variable.pace, *([own.pace] if own else [])]
+                paces += [LISTS[variable.each][0]] if variable.each in LISTS else []
                 todo += self.inner(variable)
             elif name in BUILT_IN:
                 paces.append(BUILT_IN[name])
@@ -271,7 +274,9 @@ class _Checker:
     def files(self) -> None:
         """Add a problem for each file of the preset's folder that nothing refers to."""
         preset = self.preset
-        known = {file.path for file in files_of(preset).values() if file.catalog is self.catalog}
+        known = {
+            file.path for file in every_file(preset) if file.catalog is self.catalog and file.family == preset.family
+        }
         for path in self.catalog.files(preset.family, preset.version):
             if path not in known and path not in (FILE, OVERRIDES) and path.endswith(_NOT_READ):
                 names = [row.name for row in preset.rows]

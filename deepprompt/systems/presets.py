@@ -15,6 +15,7 @@ from deepprompt.errors import DeepPromptError, PresetError, UnknownPartError
 from deepprompt.prompt import Prompt
 from deepprompt.systems.preset_file import FILE, Reader
 from deepprompt.systems.rows import SLOTS, Agent, File, OwnList, PresetReminder, Row, Tool, Value, Variable, value
+from deepprompt.systems.variables import variables_of
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
@@ -122,6 +123,23 @@ class Preset(Value):
         """Return the agents by name."""
         return dict(self.own_agents)
 
+    def agent(
+        self, name: str, around: Surroundings | None = None, *, skills: Iterable[str] = (), **variables: str
+    ) -> Prompt:
+        """Return the prompt of an agent: its text, the bodies of `skills`, and the environment if you pass `around`.
+
+        `variables` are those of its text, in small letters.
+        """
+        from deepprompt.systems.beside import agent_of
+
+        return agent_of(self, name, around, tuple(skills), variables)
+
+    def reminder(self, name: str = "", *, trigger: str = "", **variables: object) -> str:
+        """Return a reminder for the end of a user's message, in its tag. `trigger` finds it by its event."""
+        from deepprompt.systems.beside import reminder_of
+
+        return reminder_of(self, name, trigger, variables)
+
 
 def load_preset(ask: str = "deepseek", *catalogs: Catalog | str | PathLike[str]) -> Preset:
     """Return a preset by `NAME`, `NAME@VERSION` or a specifier such as `NAME~=1.0`, from your catalogues or bundled.
@@ -142,8 +160,9 @@ def _load_bundled(ask: str, catalog: Catalog) -> Preset:
 
 
 def preset_names(*catalogs: Catalog) -> list[str]:
-    """Return the families of some catalogues, and of the bundled one, that have a preset."""
-    return sorted({family for catalog in (*catalogs, bundled()) for family in catalog.families_with(FILE)})
+    """Return the families of some catalogues, and of the bundled one, that have a preset to build from."""
+    found = {family for catalog in (*catalogs, bundled()) for family in catalog.families_with(FILE)}
+    return sorted(found - {family_of(SLOTS_PRESET)})
 
 
 def family_of(ask: str) -> str:
@@ -238,7 +257,7 @@ def _read(
     if "rows" in data:
         rows = []
         for number, table in enumerate(reader.take(data, "", "rows", list, []), 1):
-            rows += _inherited(reader, table, number, parent, catalogs)
+            rows += _inherited(reader, table, number, parent)
     preset = preset.but(rows=tuple(rows))
     if changes := reader.take(data, "", "changes", list, []):
         from deepprompt.systems.changes import Changes, with_files
@@ -248,7 +267,7 @@ def _read(
         preset = with_files(preset.but(rows=tuple(rows)), applied.swap)
     if not preset.rows:
         reader.problem("", "no rows: give some, or extend a preset that has them")
-    return preset
+    return _with_slots(preset, reader, catalogs)
 
 
 def _parent(reader: Reader, catalogs: tuple[Catalog, ...], below: tuple[str, ...]) -> Preset:
@@ -273,15 +292,11 @@ def _parent(reader: Reader, catalogs: tuple[Catalog, ...], below: tuple[str, ...
     return Preset("", "", kept={})
 
 
-def _inherited(reader: Reader, table: Any, number: int, parent: Preset, catalogs: tuple[Catalog, ...]) -> Iterable[Row]:
+def _inherited(reader: Reader, table: Any, number: int, parent: Preset) -> Iterable[Row]:
     """Return a row of the file, or the rows of the parent that `inherit` names: one, or FIRST..LAST."""
     if not isinstance(table, dict) or "inherit" not in table:
         row = reader.row(table, number)
-        if row is None:
-            return ()
-        if row.kind == "slot" and row.what not in SLOTS:
-            return _slot(reader, row, catalogs)
-        return (row,)
+        return () if row is None else (row,)
     where = f"row {number}"
     reader.refuse_others(table, ("inherit",), where)
     names = [row.name for row in parent.rows]
@@ -299,20 +314,29 @@ def _inherited(reader: Reader, table: Any, number: int, parent: Preset, catalogs
     return parent.rows[start : stop + 1]
 
 
-def _slot(reader: Reader, row: Row, catalogs: tuple[Catalog, ...]) -> Iterable[Row]:
-    """Return the row of the bundled preset of slots that a slot stands for, with this row's own settings."""
-    from deepprompt.text.suggest import did_you_mean
+def _with_slots(preset: Preset, reader: Reader, catalogs: tuple[Catalog, ...]) -> Preset:
+    """Return a preset with each slot replaced by the row of the bundled preset of slots, with its own settings."""
+    if all(row.kind != "slot" or row.what in SLOTS for row in preset.rows):
+        return preset
+    slots = _load(SLOTS_PRESET, catalogs[-1:], ())
+    known = {each.name: each for each in slots.rows}
+    rows = []
+    for row in preset.rows:
+        if row.kind != "slot" or row.what in SLOTS:
+            rows.append(row)
+        elif row.what in known:
+            found = known[row.what]
+            when = found.when if row.when == "always" else row.when
+            rows.append(found.but(name=row.name, when=when, before=row.before))
+        else:
+            from deepprompt.text.suggest import did_you_mean
 
-    try:
-        known = {each.name: each for each in _load(SLOTS_PRESET, catalogs[-1:], ()).rows}
-    except DeepPromptError:
-        known = {}
-    if row.what not in known:
-        reader.problem(f"row {row.name}", f"no slot {row.what!r:.60}; {did_you_mean(row.what, [*SLOTS, *known])}")
-        return ()
-    found = known[row.what]
-    when = found.when if row.when == "always" else row.when
-    return (found.but(name=row.name, when=when, before=row.before),)
+            reader.problem(f"row {row.name}", f"no slot {row.what!r:.60}; {did_you_mean(row.what, [*SLOTS, *known])}")
+    names = [
+        name for row in rows for _, file in row.files if file.family == slots.family for name in variables_of(file.text)
+    ]
+    used = {name: slots.variables[name] for name in names if name in slots.variables}
+    return preset.but(rows=tuple(rows), variables={**used, **preset.variables})
 
 
 def _overridden(preset: Preset, own: Catalog) -> Preset:

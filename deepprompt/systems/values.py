@@ -13,8 +13,8 @@ from deepprompt.prompt import Note, Pace, notes_of
 from deepprompt.systems.conditions import parse_condition
 from deepprompt.systems.rows import BUILT_IN, LISTS, Case, Variable
 from deepprompt.systems.tools import Toolset
-from deepprompt.systems.variables import is_block, pattern
-from deepprompt.text.disarm import escape_boundary
+from deepprompt.systems.variables import closing_tags, is_block, pattern
+from deepprompt.text.disarm import escape_boundary, escape_tags
 from deepprompt.text.hygiene import one_line, scrub
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
@@ -34,6 +34,11 @@ _OF_PROJECT: dict[str, Callable[[Any], str]] = {
     "BRANCH": lambda project: project.active_branch,
 }
 _DEEPEST = 20
+
+
+def of_project(name: str, around: Surroundings | None) -> str:
+    """Return a value of the project, "" if it is not known."""
+    return _OF_PROJECT[name](around.project) if around is not None else ""
 
 
 class Values:
@@ -60,6 +65,8 @@ class Values:
         self._item: dict[str, Any] | None = None
         self._toolset: Toolset | None = None
         self._depth = 0
+        self._fences: tuple[str, ...] = ()
+        """The tags that the text which is being expanded closes: no value may close them before."""
 
     @property
     def toolset(self) -> Toolset:
@@ -70,8 +77,7 @@ class Values:
 
     def project(self, name: str) -> str:
         """Return a value of the project, "" if it is not known."""
-        value = _OF_PROJECT[name](self.around.project) if self.around is not None else ""
-        self.read[name] = value
+        self.read[name] = value = of_project(name, self.around)
         return value
 
     def fact(self, word: str) -> bool:
@@ -138,7 +144,7 @@ class Values:
             items = [{**empty, **item} for item in self.inputs.lists.get(name, ())]
             return sorted(items, key=lambda item: str(item.get(own.sort, ""))) if own.sort else items
         makers: dict[str, Callable[[], list[dict[str, str]]]] = {
-            "claude_md": lambda: lists.claude_md_items(self.around),
+            "claude_md": lambda: lists.claude_md_items(self.around, self.input_notes),
             "skills": lambda: lists.skill_items(self.around),
             "mcp": lambda: lists.server_items(self.inputs.mcp, self.input_notes),
             "commands": lambda: lists.command_items(self.inputs.commands, self.input_notes),
@@ -162,6 +168,7 @@ class Values:
         if "${" not in text:
             return text
         outer, self._item = self._item, item if item is not None else self._item
+        fences, self._fences = self._fences, (*self._fences, *closing_tags(text))
         self._depth += 1
         pieces: list[str] = []
         place = 0
@@ -178,7 +185,7 @@ class Values:
             pieces += (text[place:start], found)
             place = end
         pieces.append(text[place:])
-        self._item = outer
+        self._item, self._fences = outer, fences
         self._depth -= 1
         return "".join(pieces)
 
@@ -187,7 +194,7 @@ class Values:
         if self._item is not None and name in self._item:
             fields = list(self._item)
             if key and name == fields[0]:
-                return key
+                return escape_tags(key, self._fences, key, self.notes) if self._fences else key
             return self._tamed(str(self._item[name]), key or name, f"{part} {name}", inline=not block)
         if name == "COUNT" and self.count:
             return str(self.count)
@@ -238,9 +245,11 @@ class Values:
         return case.part.text
 
     def _tamed(self, value: str, source: str, field: str, *, inline: bool) -> str:
-        """Return a value that can forge neither a line, where it stands in one, nor the boundary."""
+        """Return a value that can forge neither a line, where it stands in one, nor a fence, nor the boundary."""
         text = one_line(value, field, self.notes) if inline else value
         text = scrub(text, source, self.notes)
+        if self._fences:
+            text = escape_tags(text, self._fences, source, self.notes)
         return escape_boundary(text, source, self.notes) if self.preset.has_boundary else text
 
     def check(self) -> None:

@@ -55,3 +55,10 @@ def is_block(text: str, match: re.Match[str]) -> bool:
     """Whether a variable stands alone on its line."""
     before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
     return before in ("", "\n") and after in ("", "\n")
+
+
+def closing_tags(text: str) -> tuple[str, ...]:
+    """Return the names of the tags that stand closed on a line of their own: what a text fences a value with."""
+    if "\n</" not in text:
+        return ()
+    return tuple(dict.fromkeys(re.findall(r"^</([A-Za-z][\w-]*)>$", text, re.MULTILINE)))

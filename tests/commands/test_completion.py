@@ -385,10 +385,9 @@ def test_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 NO_PATHS = {
-    "COLUMN", "SERVICE",
-    "BYTES", "CHECK", "CODES", "FAMILY[@VERSION]", "HASH", "ISO", "KEY", "MOVE", "N", "NAME", "NAMES", "NAME[=TEXT]",
-    "NAME=VALUE", "NEW", "OLD", "PROFILE", "SHARE",
-    "PART[@VERSION]", "PROVIDER", "SECONDS", "SHELL", "TASK_REF", "TEXT", "TIME", "VERSION",
+    "BYTES", "CAUSE", "CHECK", "CODES", "COLUMN", "FAMILY[@VERSION]", "HASH", "ISO", "KEY", "MOVE", "N", "NAME",
+    "NAME=VALUE", "NAMES", "NAME[=TEXT]", "NAME[@VERSION]", "NEW", "OLD", "PART[@VERSION]", "PRESET", "PROFILE",
+    "PROVIDER", "SECONDS", "SERVICE", "SHARE", "SHELL", "TASK_REF", "TEXT", "TIME", "VERSION",
 }  # fmt: skip
 
 

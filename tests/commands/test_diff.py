@@ -98,7 +98,7 @@ def test_json(parts: Path, capsysbinary: CaptureBytes) -> None:
     """`--json` gives the changes part by part, with the same diffs and differences."""
     found: Any = json.loads(differ(capsysbinary, parts, "base@1.0.0", "base@1.1.0", "--json"))
     changes = found.pop("changes")
-    assert found == {"old": "base@1.0.0", "new": "base@1.1.0", "reordered": False, "tokens": 2}
+    assert found == {"old": "base@1.0.0", "new": "base@1.1.0", "reordered": False, "declared": [], "tokens": 2}
     assert [(change["part"], change["kind"], change["tokens"]) for change in changes] == [
         ("who", "changed", 1),
         ("old", "removed", -2),

@@ -94,10 +94,10 @@ def test_json(table: str, start: str | None, own: Path, capsysbinary: CaptureByt
     """`--json` gives the three texts whole."""
     lay_out(own, {"f/2.0/one.md": YOURS, "f/2.0/overrides.table": table})
     found: Any = json.loads(differ(capsysbinary, "one", "--parts", str(own), "--json"))
-    assert found == {"part": "f/one", "written against": start, "bundled": NEW, "yours": YOURS}
+    assert found == {"part": "f/one", "version": "2.0", "written against": start, "bundled": NEW, "yours": YOURS}
 
 
-@pytest.mark.parametrize("part", ["glob", "tools/Glob", "agents/explore"])
+@pytest.mark.parametrize("part", ["glob", "tools/Glob", "agents/task"])
 def test_what_show_started(part: str, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     """An override that `show --override-in` started has its record, wherever in the catalogue the part is."""
     assert main(["show", part, "--override-in", str(tmp_path)]) == 0

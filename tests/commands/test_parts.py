@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from deepprompt import bundled, estimate_tokens
+from deepprompt import bundled, estimate_tokens, load_preset
 from deepprompt.cli import main
+from deepprompt.prompt import sha256_hex
 
 CaptureBytes = pytest.CaptureFixture[bytes]
 
@@ -70,41 +71,69 @@ def test_json(parts: Path, capsysbinary: CaptureBytes) -> None:
     """`--json` gives the same, a part an object."""
     rows: Any = json.loads(said(capsysbinary, "mine", "--parts", str(parts), "--json"))
     row = {"family": "mine", "version": "1.0", "part": "all", "tokens": 0, "pace": "turn", "condition": "always"}
-    assert rows == [row]
+    assert rows == [{**row, "from": ""}]
 
 
 def test_bundled(capsysbinary: CaptureBytes) -> None:
-    """Every bundled part is listed once, with the tokens of its file."""
+    """Every bundled part is listed, once and with the tokens of its text; a list is one row, with all its files."""
     rows: Any = json.loads(said(capsysbinary, "--json"))
-    expected = [
-        (family, version, part)
-        for family, version in (
-            ("base", "1.0.0"),
-            ("claude_code", "2.1.37"),
-            ("deepseek", "1.0.0"),
-            ("request", "1.0.0"),
-            ("session", "1.0.0"),
-            ("tagged", "1.0.0"),
-            ("tiers", "1.0.0"),
-        )
-        for part in bundled().names(family, version)
+    listed = {(row["family"], row["version"], row["part"]) for row in rows}
+    of_lists = {"instruction", "command", "server", "skill", "skills", "more_skills"}
+    families = ("base", "claude_code", "coder", "deepseek", "request", "session", "slots", "tagged", "tiers")
+    missing = [
+        part
+        for family in families
+        for part in bundled().names(*bundled().resolve(family))
+        if (*bundled().resolve(family), part) not in listed and part not in of_lists
     ]
-    assert sorted((row["family"], row["version"], row["part"]) for row in rows) == sorted(expected)
+    assert missing == []
+    assert len(listed) == len(rows)
     for row in rows:
-        assert row["tokens"] == estimate_tokens(bundled().text(row["family"], row["version"], row["part"]))
-        assert row["condition"] or row["family"] == "deepseek"  # which has no table
+        name = f"{row['part']}.md"
+        if not row["from"] and bundled().has(row["family"], row["version"], name) and row["part"] not in of_lists:
+            exact = estimate_tokens(bundled().file(row["family"], row["version"], name))
+            assert row["tokens"] - exact in (-1, 0) or row["family"] == "slots"
 
 
 def test_bundled_order(capsysbinary: CaptureBytes) -> None:
-    """The preset's parts come first, in its order and with their conditions, then agents, reminders and tools."""
-    rows: Any = json.loads(said(capsysbinary, "claude_code", "--json"))
-    table = bundled().table("claude_code", "2.1.37")
-    assert [(row["part"], row["condition"]) for row in rows[: len(table)]] == [
-        (row.part, row.condition) for row in table
-    ]
-    rest = [row["part"] for row in rows[len(table) :]]
+    """The preset's rows come first, in its order and with their conditions, then agents, reminders and tools."""
+    rows: Any = json.loads(said(capsysbinary, "claude_code@2.1.37", "--json"))
+    preset = load_preset("claude_code@2.1.37")
+    count = len(preset.rows)
+    assert [(row["part"], row["condition"]) for row in rows[:count]] == [(row.name, row.when) for row in preset.rows]
+    cases = [("focus_style", "set:OUTPUT_STYLE"), ("focus_engineering", "always"), ("security_policy", "always")]
+    assert [(row["part"], row["condition"]) for row in rows[count : count + 3]] == cases
+    rest = [row["part"] for row in rows[count + 3 :]]
     assert rest == sorted(rest)
     assert {name.partition("/")[0] for name in rest} == {"agents", "reminders", "tools"}
+
+
+PRESET = """\
+format = 1
+extends = "coder@1.0.0"
+changes = [{ add = "house", after = "work" }, { replace = "git" }]
+"""
+
+
+def test_an_extension(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+    """Each row of an extension says where its text comes from; one whose original moved is stale."""
+    files = {"preset.toml": PRESET, "house.md": "House.\n", "git.md": "Git.\n", "overrides.table": "git 0000\n"}
+    home = tmp_path / "pilot/1.0.0"
+    home.mkdir(parents=True)
+    for name, text in files.items():
+        (home / name).write_text(text)
+    rows: Any = json.loads(said(capsysbinary, "pilot", "--parts", str(tmp_path), "--json"))
+    found = {row["part"]: row["from"] for row in rows}
+    assert {name: found[name] for name in ("identity", "house", "git", "mcp", "project")} == {
+        "identity": "coder@1.0.0",
+        "house": "",
+        "git": "stale",
+        "mcp": "slots@1.0.0",
+        "project": "deepprompt",
+    }
+    (home / "overrides.table").write_text(f"git {sha256_hex(bundled().text('coder', '1.0.0', 'git'))}\n")
+    rows = json.loads(said(capsysbinary, "pilot", "--parts", str(tmp_path), "--json"))
+    assert {row["part"]: row["from"] for row in rows}["git"] == "replaced"
 
 
 def test_a_part_in_no_table(parts: Path, capsysbinary: CaptureBytes) -> None:

@@ -29,10 +29,11 @@ RECORD = f"glob {sha256_hex(GLOB)}\n"
         ("glob@2.1.37", f"{FOLDER}/glob"),
         ("claude_code/glob@2.1.37", f"{FOLDER}/glob"),
         ("base/tools", "base/1.0.0/tools"),
-        ("tools@1.0.0", "base/1.0.0/tools"),
-        ("tools@1", "base/1.0.0/tools"),
+        ("skills_help@1.0.0", "base/1.0.0/skills_help"),
+        ("skills_help@1", "base/1.0.0/skills_help"),
         ("tools/Bash", f"{FOLDER}/tools/Bash"),
-        ("agents/explore", f"{FOLDER}/agents/explore"),
+        ("agents/task", f"{FOLDER}/agents/task"),
+        ("agents/explore@2.1.37", f"{FOLDER}/agents/explore"),
         ("claude_code/reminders/date_changed@2.1.37", f"{FOLDER}/reminders/date_changed"),
     ],
 )
@@ -74,7 +75,7 @@ def test_folder(ask: str, text: str, tmp_path: Path, capsysbinary: CaptureBytes)
     [
         ("globb", "no part named 'globb'; did you mean claude_code/glob or claude_code/tools/Glob?"),
         ("tools/bash", "no part named 'tools/bash'; did you mean claude_code/tools/Bash?"),
-        ("base/tool@1.0.0", "no part named 'base/tool'; did you mean base/tools or claude_code/todo?"),
+        ("base/tol@1.0.0", "no part named 'base/tol'; did you mean base/tools or coder/tools?"),
         ("facts", "no part named 'facts'; did you mean providers/facts.json?"),
         ("providers", "no part named 'providers'; there are: providers/facts.json"),
         ("tagged", "no part named 'tagged'; there are: tagged/background, tagged/storage, tagged/telegram"),

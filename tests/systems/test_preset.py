@@ -186,7 +186,7 @@ class TestChecklist:
         """Version pinning: the prompt comes from the upstream version that the catalogue is aligned with."""
         origins = {part.origin.rpartition("/")[0] for part in compose_system_prompt(of()).parts}
         assert origins == {"deepprompt:claude_code/2.1.37"}
-        asked = of(system_prompt=SystemPromptConfig(preset="claude_code~=2.1"))
+        asked = of(system_prompt=SystemPromptConfig(preset="claude_code==2.1.37"))
         assert assemble_system_prompt(asked) == assemble_system_prompt(of())
 
 
@@ -264,7 +264,7 @@ class TestRules:
 
     def test_unknown_version_and_order(self) -> None:
         """An unknown version or order is an error that lists what there is."""
-        with pytest.raises(UnknownPartError, match=r"no version of claude_code is 9; there are: 2\.1\.37"):
+        with pytest.raises(UnknownPartError, match=r"no version of claude_code is 9; there are: 2\.1\.37, 2"):
             assemble_system_prompt(of(system_prompt=SystemPromptConfig(preset="claude_code@9")))
         with pytest.raises(UnknownPartError, match="no order named 'x'; there are: algorithm, catalog"):
             assemble_system_prompt(of(), order="x")  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ class TestExtending:
         """Rows are added, replaced, removed, moved and set, each at its place."""
         own = pilot(
             tmp_path,
-            """extends = "claude_code~=2.1.37"
+            """extends = "claude_code==2.1.37"
 changes = [
   { replace = "conventions" },
   { add = "house_rules", after = "conventions", when = "tool:Glob and not dry_run" },

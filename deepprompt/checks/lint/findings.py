@@ -1,7 +1,8 @@
 """The values of lint: a rule, a finding, and the subject and limits that a rule gets.
 
 A code never changes its meaning and is never used again. The hundreds say what a rule is about: 1 text that moves, 2
-order, 3 text that is hidden or forges structure, 4 size, 5 secrets, 6 one request, 7 the requests of a conversation.
+order, 3 text that is hidden or forges structure, 4 size, 5 secrets, 6 one request, 7 the requests of a conversation, 8
+the texts of a preset.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from deepprompt.sources.instructions import WHITELIST
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.providers.rules import Rules
+    from deepprompt.systems.presets import Preset
 
 # Files that agents send whole, by their names and folders. Other files of a folder are read by a tool when needed.
 _SENT_WHOLE = re.compile(
@@ -81,6 +83,10 @@ class Subject:
     """The files and folders of a folder that could not be read, each with the reason."""
     is_found: bool = False
     """Whether it is a file that was found in a folder, rather than named: it may be no prompt at all."""
+    presets: tuple[Preset, ...] = ()
+    """The presets of a folder."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with presets that cannot be loaded."""
 
     def is_sent_whole(self, segment: Segment) -> bool:
         """Whether a segment is known to be sent as it is: all but the files of a folder that a tool may read."""

@@ -23,6 +23,7 @@ from deepprompt.checks.lint import (
     dp5_secrets,
     dp6_requests,
     dp7_turns,
+    dp8_presets,
 )
 from deepprompt.checks.lint.findings import AGENTS_READ, Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.subjects import subject_of
@@ -33,7 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.checks.settings import Settings
 
-_MODULES = (dp1_moving, dp2_order, dp3_forged, dp4_size, dp5_secrets, dp6_requests, dp7_turns)
+_MODULES = (dp1_moving, dp2_order, dp3_forged, dp4_size, dp5_secrets, dp6_requests, dp7_turns, dp8_presets)
 
 RULES: dict[str, Rule] = {rule.code: rule for module in _MODULES for rule in module.RULES}
 """Every rule by its code, in the order of the codes."""

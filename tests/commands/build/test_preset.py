@@ -188,11 +188,14 @@ class TestParts:
         assert capsysbinary.readouterr().out.decode() == build(capsysbinary)
 
     def test_deepseek(self, capsysbinary: CaptureBytes) -> None:
-        """The preset `deepseek` is what is built without one."""
+        """The preset `deepseek` 1.0.0 is what is built without one, and 1.1.0 begins with the same base."""
         assert main(["build", "--no-project"]) == 0
         plain = capsysbinary.readouterr()
-        assert main(["build", "--no-project", "--preset", "deepseek"]) == 0
+        assert main(["build", "--no-project", "--preset", "deepseek@1.0.0"]) == 0
         assert capsysbinary.readouterr() == plain
+        assert main(["build", "--no-project", "--preset", "deepseek"]) == 0
+        base = plain.out.partition(b"\n=== DYNAMIC CONTEXT")[0]
+        assert capsysbinary.readouterr().out.startswith(base + b"\n# Security\n")
 
     def test_overrides(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         """`--parts` replaces part by part, and the report says where each comes from."""
@@ -396,21 +399,21 @@ class TestRefused:
     def test_unknown_preset(self, preset: str, capsysbinary: CaptureBytes) -> None:
         """A preset that there is not is an error that lists those there are."""
         message = failure(capsysbinary, "--preset", preset)
-        assert message == f"no preset named {preset!r}; there are: claude_code, deepseek"
+        assert message == f"no preset named {preset!r}; there are: claude_code, coder, deepseek"
 
     def test_unknown_preset_beside_a_custom_file(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """A misspelt preset is an error even where a custom file replaces its prompt."""
         lay_out(folder, {"custom": "x"})
         message = failure(capsysbinary, "--preset", "nope", "--custom-file", "custom")
-        assert message == "no preset named 'nope'; there are: claude_code, deepseek"
+        assert message == "no preset named 'nope'; there are: claude_code, coder, deepseek"
 
     @pytest.mark.parametrize(
         ("preset", "message"),
         [
-            ("claude_code@9", "no version of claude_code is 9; there are: 2.1.37"),
-            ("claude_code~=3.0", "no version of claude_code meets ~=3.0; there are: 2.1.37"),
+            ("claude_code@9", "no version of claude_code is 9; there are: 2.1.37, 2.1.37.post1"),
+            ("claude_code~=3.0", "no version of claude_code meets ~=3.0; there are: 2.1.37, 2.1.37.post1"),
             ("claude_code@", "cannot read 'claude_code@'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
-            ("deepseek@9", "no version of deepseek is 9; there are: 1.0.0"),
+            ("deepseek@9", "no version of deepseek is 9; there are: 1.0.0, 1.1.0"),
         ],
     )
     def test_unknown_version(self, preset: str, message: str, capsysbinary: CaptureBytes) -> None:

@@ -1,0 +1,130 @@
+"""Rules about a preset as a whole: what is wrong with it, what its texts name, and what two of them say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
+from deepprompt.checks.lint.preset_names import (
+    RUNTIME_TAGS,
+    Text,
+    can_hold,
+    fences_of,
+    headings_of,
+    names_in,
+    place,
+    shared,
+    texts_of,
+)
+from deepprompt.systems.bundled_presets import PRESETS
+from deepprompt.text.suggest import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from deepprompt.systems.presets import Preset
+
+RULES = (
+    Rule(
+        "DP801",
+        "preset-problem",
+        "A preset cannot be loaded as it is written.",
+        "Correct what the message names; nothing can be built from it before.",
+        error=True,
+        excusable=False,
+    ),
+    Rule(
+        "DP802",
+        "unknown-name",
+        "A text names a tool, an agent, a tag or a section that the preset does not have.",
+        "Declare it, or name what there is.",
+        error=True,
+    ),
+    Rule(
+        "DP803",
+        "tool-not-asked-for",
+        "A text names a tool, but is in the prompt even if the tool is off.",
+        "Put tool:NAME into the condition of its row.",
+    ),
+    Rule(
+        "DP804",
+        "said-twice",
+        "Two texts that can stand in one prompt share a sentence.",
+        "Say it in one of them: when to choose a tool in its part, what a call does in its description.",
+    ),
+    Rule(
+        "DP805",
+        "replaced-text-changed",
+        "A part replaces a text that has changed since it was written.",
+        "Compare them with 'deepprompt diff', adapt yours, and record that with 'deepprompt show --replace-in'.",
+    ),
+)
+
+
+def find(subject: Subject, _limits: Limits) -> Iterable[Finding]:
+    """Return the findings of the presets in a folder. Other subjects have none."""
+    found = [_problem(problem, subject.name) for problem in subject.problems]
+    for preset in subject.presets:
+        found += find_in(preset, subject.name)
+    return found
+
+
+def find_in(preset: Preset, name: str, *, bundled: bool = False) -> list[Finding]:
+    """Return the findings of a preset that can be loaded: in texts of its own, or also in the bundled ones."""
+    texts = texts_of(preset)
+    known = _Known(preset, texts)
+    found = [finding for text in texts if text.own or bundled for finding in known.check(text, name)]
+    for first, second, words, offset in shared([text for text in texts if text.main]):
+        # Each tool's description has to do without the others, so two of them may say the same.
+        if (first.own or second.own or bundled) and not (first.of_tool and second.of_tool):
+            here, there = (first, second) if first.own and not second.own else (second, first)
+            if can_hold(preset, first.when, second.when):
+                at = offset if here is second else max(here.text.find(words.split()[0]), 0)
+                message = f"{words!r} stands in {there.place} too"
+                found.append(Finding("DP804", message, name, here.place, here.text.count("\n", 0, at) + 1, 1))
+    files = [file for row in preset.rows for _, file in row.files if file.note]
+    found += [Finding("DP805", str(file.note and file.note.detail), name, place(file)) for file in files]
+    return found
+
+
+def _problem(problem: str, subject: str) -> Finding:
+    """Return the finding for a problem, which begins with its file: FOLDER:PATH."""
+    file, colon, what = problem.partition(": ")
+    if not colon or " " in file:
+        return Finding("DP801", problem, subject, subject)
+    return Finding("DP801", what, subject, file.replace(":", "/", 1))
+
+
+class _Known:
+    """What a preset has by name, to hold its texts against."""
+
+    def __init__(self, preset: Preset, texts: list[Text]) -> None:
+        self.preset = preset
+        self.tools = {name: tool.name for tool in preset.own_tools.values() for name in (tool.name, *tool.names)}
+        tables = [table for each in PRESETS.values() for table in each.get("tools", {}).items()]
+        self.elsewhere = {name for tool, keys in tables for name in (tool, *keys.get("names", ()))}
+        self.names = {
+            "tool": {*self.tools},
+            "agent": {*preset.own_agents},
+            "tag": fences_of(texts) | RUNTIME_TAGS,
+            "section": headings_of(texts),
+        }
+
+    def check(self, text: Text, subject: str) -> Iterable[Finding]:
+        """Yield a finding for each name in a text that nothing has, or that may be off."""
+        for naming in names_in(text.text, self.tools, self.elsewhere):
+            line = text.text.count("\n", 0, naming.offset) + 1
+            column = naming.offset - text.text.rfind("\n", 0, naming.offset)
+            name = naming.name.lower() if naming.kind == "section" else naming.name
+            known = self.names[naming.kind]
+            if name not in known:
+                hint = did_you_mean(name, sorted(known))
+                message = f"no {naming.kind} {naming.name!r:.60} in {self.preset.name}; {hint}"
+                yield Finding("DP802", message, subject, text.place, line, column)
+            elif naming.kind == "tool" and text.main and not text.of_tool and self.may_be_off(name, text.when):
+                message = f"{name} may be off while this text is in the prompt: its condition is {text.when!r:.80}"
+                yield Finding("DP803", message, subject, text.place, line, column)
+
+    def may_be_off(self, name: str, when: str) -> bool:
+        """Whether a condition can hold while a tool is off."""
+        same = [f"tool:{each}" for each, tool in self.tools.items() if tool == self.tools[name]]
+        return can_hold(self.preset, when, off=same)
