@@ -16,7 +16,7 @@ from importlib import import_module
 from deepprompt import __version__
 from deepprompt.commands import COMMANDS, unknown_command
 from deepprompt.commands.output import say
-from deepprompt.errors import DeepPromptError
+from deepprompt.errors import DeepPromptError, PresetError
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
+    except PresetError as error:
+        for problem in error.problems:
+            say(problem)
+        return 1
     except DeepPromptError as error:
         say(str(error))
         return 1

@@ -357,7 +357,10 @@ def _overridden(preset: Preset, own: Catalog) -> Preset:
         file = override_of(own, preset.family, preset.version, path)
         if file is None:
             continue
-        if old := known.get(file.name):
+        old = known.get(file.name)
+        if old is not None and old.origin == file.origin:
+            continue  # in the place of the text already, where the preset extends one of its own family
+        if old is not None:
             chosen[file.name] = with_note(file.but(keeps_newline=old.keeps_newline), old, _UNRECORDED)
         else:
             said = f"{preset.family}/{preset.version} has no {_kind(path)} {file.name!r}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deepprompt import bundled
+from deepprompt import bundled, load_preset, reminder
 from deepprompt.catalog import from_folder
 from deepprompt.cli import main
 from deepprompt.prompt import sha256_hex
@@ -208,3 +208,94 @@ class TestOverride:
         out, err = capsysbinary.readouterr()
         assert out == plain.out
         assert b"override" not in err
+
+
+PRESET = 'format = 1\nextends = "coder@1.0.0"\nchanges = [{ add = "house", after = "work" }]\n'
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an extension of `coder`, to be in."""
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, {"prompts/pilot/1.0.0/preset.toml": PRESET, "prompts/pilot/1.0.0/house.md": "House.\n"})
+    return tmp_path / "prompts/pilot/1.0.0"
+
+
+@pytest.mark.usefixtures("mine")
+def test_preset(capsys: pytest.CaptureFixture[str]) -> None:
+    """A preset is printed with all that it extends, as TOML."""
+    assert main(["show", "preset", "pilot", "--parts", "prompts"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# pilot@1.0.0, resolved; it extends coder@1.0.0\nformat = 1\n")
+    assert '  { part = "work", from = "coder@1.0.0" },\n  { part = "house" },\n' in out
+
+
+def test_agent_and_reminder(capsys: pytest.CaptureFixture[str]) -> None:
+    """An agent and a reminder are printed with the values of their variables."""
+    assert main(["show", "agent", "explore", "--preset", "coder"]) == 0
+    assert capsys.readouterr().out == load_preset("coder").agent("explore").text + "\n"
+    assert main(["show", "reminder", "date_changed", "--set", "DATE=2026-11-18"]) == 0
+    assert capsys.readouterr().out == reminder("date_changed", date="2026-11-18") + "\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["agent", "explore"], "several presets have the agent 'explore': claude_code@"),
+        (["agent", "explor", "--preset", "coder"], "no agent named 'explor'; did you mean explore?"),
+        (["agent", "nobody"], "no agent named 'nobody'; there are: "),
+        (["reminder", "date_changed"], "needs a value for DATE"),
+        (["preset", "codr"], "no preset named 'codr'; there are: claude_code, coder, deepseek"),
+    ],
+)
+def test_nothing_to_render(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be rendered is an error that says what there is."""
+    assert main(["show", *arguments]) == 1
+    assert message.split("; ")[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["glob", "grep"], "two names: the first is one of preset, agent, reminder, not 'glob'"),
+        (["agent", "explore", "--override-in", "own"], "only a part can be copied"),
+        (["glob", "--set", "A=b"], "--preset and --set are for 'show agent NAME' and 'show reminder NAME'"),
+        (["preset", "coder", "--set", "A=b"], "--set is for agents and reminders"),
+        (["agent", "explore", "--preset", "coder", "--set", "A"], "--set A: write NAME=VALUE"),
+        (["glob", "--replace-in", "pilot"], "--replace-in needs --parts DIR, the folder of your presets"),
+    ],
+)
+def test_wrong_usage_of_rendering(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Options that would be ignored are wrong usage."""
+    with pytest.raises(SystemExit) as ended:
+        main(["show", *arguments])
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_replace(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A part is copied into an extension with a record of what it replaces; recorded again, it is not overwritten."""
+    replace = ["show", "git", "--parts", "prompts", "--replace-in", "pilot"]
+    theirs = bundled().text("coder", "1.0.0", "git")
+    assert main(replace) == 0
+    assert (mine / "git.md").read_text() == theirs
+    assert (mine / "overrides.table").read_text() == f"git {sha256_hex(theirs)}\n"
+    assert "add { replace = 'git' } to the changes in preset.toml" in capsys.readouterr().err
+    (mine / "preset.toml").write_text(PRESET.replace("changes = [", 'changes = [{ replace = "git" }, '))
+    (mine / "git.md").write_text("Mine.\n")
+    (mine / "overrides.table").write_text("git 0000\nother 1\n")
+    (note,) = load_preset("pilot", "prompts").compose().notes
+    assert "has changed since" in note.detail
+    assert main(replace) == 0
+    assert (mine / "git.md").read_text() == "Mine.\n"
+    assert (mine / "overrides.table").read_text() == f"other 1\ngit {sha256_hex(theirs)}\n"
+    assert load_preset("pilot", "prompts").compose().notes == ()
+
+
+def test_nothing_to_replace(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A part that the extended preset does not have, or a preset that extends none, is an error."""
+    assert main(["show", "gitt", "--parts", "prompts", "--replace-in", "pilot"]) == 1
+    assert "coder@1.0.0 has no part 'gitt'; did you mean git" in capsys.readouterr().err
+    (mine / "preset.toml").write_text('format = 1\nrows = [{ part = "house" }]\n')
+    assert main(["show", "git", "--parts", "prompts", "--replace-in", "pilot"]) == 1
+    assert "pilot@1.0.0 extends no preset" in capsys.readouterr().err

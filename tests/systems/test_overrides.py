@@ -13,6 +13,7 @@ from deepprompt.systems.agents import agent_prompt, reminder
 from deepprompt.systems.changes import OVERRIDES as TABLE
 from deepprompt.systems.changes import override_of, recorded
 from deepprompt.systems.preset import PromptAssemblyConfig, assemble_system_prompt, compose_system_prompt
+from deepprompt.systems.presets import load_preset
 from deepprompt.systems.rows import File
 from tests.support.layout import lay_out
 
@@ -227,3 +228,11 @@ def test_agents_and_reminders(tmp_path: Path) -> None:
     assert agent_prompt("task", catalog) == agent_prompt("task")
     assert reminder("date_changed", catalog, date="Monday") == "<system-reminder>\nNow Monday.\n</system-reminder>"
     assert "Now Monday." not in reminder("date_changed", date="Monday")
+
+
+def test_an_override_of_an_extended_version(tmp_path: Path) -> None:
+    """A part of 2.1.37 that is replaced serves 2.1.37.post1 too, which extends it, and has not changed for that."""
+    lay_out(tmp_path, {f"{FOLDER}/glob.md": "Mine.\n", f"{FOLDER}/{TABLE}": RECORDED})
+    prompt = load_preset("claude_code@2.1.37.post1", tmp_path).compose(tools=["Glob"])
+    assert "\n\nMine.\n\n" in prompt.text
+    assert [note for note in prompt.notes if "glob" in note.source] == []

@@ -11,6 +11,7 @@ from deepprompt.checks.lint.preset_names import (
     can_hold,
     fences_of,
     headings_of,
+    misspelt,
     names_in,
     place,
     shared,
@@ -56,6 +57,12 @@ RULES = (
         "replaced-text-changed",
         "A part replaces a text that has changed since it was written.",
         "Compare them with 'deepprompt diff', adapt yours, and record that with 'deepprompt show --replace-in'.",
+    ),
+    Rule(
+        "DP806",
+        "no-variable",
+        "A text has something that looks like a variable and is sent as it stands.",
+        "Write the name in capital letters, as in ${TEAM}; if it is meant as it stands, set raw = true for its row.",
     ),
 )
 
@@ -111,6 +118,10 @@ class _Known:
 
     def check(self, text: Text, subject: str) -> Iterable[Finding]:
         """Yield a finding for each name in a text that nothing has, or that may be off."""
+        for said, offset in misspelt(text.text) if not text.raw and not text.of_tool else ():
+            line = text.text.count("\n", 0, offset) + 1
+            column = offset - text.text.rfind("\n", 0, offset)
+            yield Finding("DP806", f"{said} is no variable and is sent as it stands", subject, text.place, line, column)
         for naming in names_in(text.text, self.tools, self.elsewhere):
             line = text.text.count("\n", 0, naming.offset) + 1
             column = naming.offset - text.text.rfind("\n", 0, naming.offset)

@@ -34,6 +34,7 @@ _TAG = re.compile(r"`</?([A-Za-z][\w-]*)>`")
 _CALLED_TAGS = re.compile(r"(?:`[A-Za-z][\w-]*`,?\s(?:(?:or|and)\s)?){1,8}tags?\b")
 _FENCE = re.compile(r"^</([A-Za-z][\w-]*)>$", re.MULTILINE)
 _SECTION = re.compile(r'"([A-Z][^"\n]{1,60})" section\b|\bsection "([A-Z][^"\n]{1,60})"')
+_LOOK_ALIKE = re.compile(r"\$\{ *[A-Za-z_][A-Za-z0-9_ -]{0,40}\}|\$\{\{ *[A-Za-z_]\w{0,40} *\}\}")
 _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
@@ -49,6 +50,8 @@ class Text:
     of_tool: bool = False
     own: bool = False
     """Whether it is a user's, not one of ours."""
+    raw: bool = False
+    """Whether `${...}` in it is meant as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Naming:
 def texts_of(preset: Preset) -> list[Text]:
     """Return every text that a preset can send, each once."""
     own = preset.label != "deepprompt"
-    found = [_of_file(file, row.when) for row in preset.rows for _, file in row.files]
+    found = [_of_file(file, row.when, raw=row.raw) for row in preset.rows for _, file in row.files]
     found += [Text(f"row {row.name}", row.what, row.when, own=own) for row in preset.rows if row.kind == "text"]
     of_agents = {name for agent in preset.own_agents.values() for name in variables_of(agent.text)}
     ours = {name for each in PRESETS.values() for name in each.get("variables", ())}
@@ -82,8 +85,8 @@ def texts_of(preset: Preset) -> list[Text]:
     return list(dict.fromkeys(found))
 
 
-def _of_file(file: File, when: str = "always", *, main: bool = True, of_tool: bool = False) -> Text:
-    return Text(place(file), file.text, when, main, of_tool, not file.catalog.is_bundled)
+def _of_file(file: File, when: str = "always", *, main: bool = True, of_tool: bool = False, raw: bool = False) -> Text:
+    return Text(place(file), file.text, when, main, of_tool, not file.catalog.is_bundled, raw)
 
 
 def place(file: File) -> str:
@@ -112,6 +115,13 @@ def names_in(text: str, tools: Iterable[str], elsewhere: Iterable[str]) -> Itera
                     yield Naming("tag", match[1], paragraph.start() + listed.start() + match.start(1))
     for match in _SECTION.finditer(text):
         yield Naming("section", match[1] or match[2], match.start())
+
+
+def misspelt(text: str) -> Iterator[tuple[str, int]]:
+    """Yield what looks like a variable and is none, because its name has small letters or blanks; and its offset."""
+    for match in _LOOK_ALIKE.finditer(text):
+        if variables_of(match[0]) == []:
+            yield match[0], match.start()
 
 
 def fences_of(texts: Iterable[Text]) -> set[str]:

@@ -86,6 +86,18 @@ def test_names(text: str, code: str, message: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "said"), [("Ask ${team}.", "${team}"), ("Ask ${ TEAM }.", "${ TEAM }"), ("Ask ${{team}}.", "${{team}}")]
+)
+def test_no_variables(text: str, said: str, tmp_path: Path) -> None:
+    """What looks like a variable and is none is found, unless its row says that it is meant so."""
+    assert linted(tmp_path / "one", three=text + "\n") == [
+        ("DP806", "three.md", 1, f"{said} is no variable and is sent as it stands")
+    ]
+    raw = PRESET.replace('{ part = "three", when', '{ part = "three", raw = true, when')
+    assert linted(tmp_path / "two", three=text + "\n", **{"preset.toml": raw}) == []
+
+
+@pytest.mark.parametrize(
     "text", ["Use JavaScript and GitHub.\n", "Read it. Look at it. Send Mail.\n", "Tags such as `div`.\n"]
 )
 def test_ordinary_words(text: str, tmp_path: Path) -> None:

@@ -275,9 +275,11 @@ servers = { fields = ["NAME"] }
         assert main(["build", *options, "--list", f"servers={tmp_path}/servers.json", "--no-git"]) == 0
         text = capsysbinary.readouterr().out.decode()
         assert text.startswith(f"One.\n\nus=we\n\n- web{DYNAMIC_CONTEXT_BOUNDARY}\n## Project\n- cwd: ")
-        assert failure(capsysbinary, *options[:-2], "--flag", "wet") == (
-            "preset pilot@1.0: no flag 'wet'; there are: dry_run; preset pilot@1.0: part 'team' needs a value for TEAM"
-        )
+        assert main(["build", *options[:-2], "--flag", "wet"]) == 1
+        assert capsysbinary.readouterr().err.decode().splitlines() == [  # each problem on a line of its own
+            "deepprompt: preset pilot@1.0: no flag 'wet'; there are: dry_run",
+            "deepprompt: preset pilot@1.0: part 'team' needs a value for TEAM",
+        ]
 
     def test_base_file(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """A base of the user's replaces the wording of any preset, and what was given stays."""
