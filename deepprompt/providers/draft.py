@@ -36,6 +36,9 @@ from deepprompt.providers.rules import Rules
 from deepprompt.text.hygiene import is_blank
 from deepprompt.tokens import estimate_tokens
 
+AUTOMATIC = "automatic"
+"""The kind of a spot that is the whole request: its mark lets the provider mark the newest block."""
+
 _ARGUMENTS = "arguments"  # the field for arguments that are not a JSON object, where a provider insists on one
 _NOTHING = "only blank text: left out"
 

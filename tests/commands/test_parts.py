@@ -83,7 +83,7 @@ def test_bundled(capsysbinary: CaptureBytes) -> None:
             ("claude_code", "2.1.37"),
             ("deepseek", "1.0.0"),
             ("request", "1.0.0"),
-            ("session", "1.0.0"),
+            ("session", "1.1.0"),
             ("tagged", "1.0.0"),
             ("tiers", "1.0.0"),
         )

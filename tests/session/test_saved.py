@@ -188,6 +188,7 @@ def whole(path: Path) -> bool:
     return text in ("a" * (1 << 20), "b" * (1 << 20))
 
 
+NEWER = f"saved by a newer deepprompt (format {FORMAT + 1}, this one reads {FORMAT}); upgrade it"
 DAMAGED = "not a saved session, or damaged; restore a copy, or start a new session"
 
 
@@ -198,6 +199,14 @@ def refused_to_load(path: Path, data: bytes) -> str:
         Session.load(path)
     assert str(refused.value).startswith(f"{path}: ")
     return str(refused.value).removeprefix(f"{path}: ")
+
+
+def _session_in(data: bytes) -> object:
+    """Return what a file holds, None if it is no JSON."""
+    try:
+        return json.loads(data)["session"]
+    except (ValueError, KeyError):
+        return None
 
 
 def test_a_file_that_was_cut_or_altered(tmp_path: Path) -> None:
@@ -211,7 +220,8 @@ def test_a_file_that_was_cut_or_altered(tmp_path: Path) -> None:
         assert refused_to_load(path, sound[:end]) == DAMAGED
     for place in range(len(sound)):
         flipped = sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :]
-        assert refused_to_load(path, flipped) == DAMAGED
+        newer = json.loads(sound)["session"] | {"format": FORMAT ^ 1} == _session_in(flipped)
+        assert refused_to_load(path, flipped) == (NEWER if newer and FORMAT ^ 1 > FORMAT else DAMAGED)
     for data in (sound + b"\n", b" " + sound, sound * 2, sound.replace(b":", b": ", 1)):
         assert refused_to_load(path, data) == DAMAGED
     path.write_bytes(sound)
