@@ -19,7 +19,7 @@ from deepprompt.errors import FileRefusedError, MessageError, SessionError
 from deepprompt.prompt import Note, NotedText, notes_of, sha256_hex
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.session.layout import Layout, Piece, PieceName, Prices, Talk, plan_layout
-from deepprompt.session.saved import read_saved, write_saved
+from deepprompt.session.saved import pack, read_file, unpack, write_file
 from deepprompt.sources.code import CodeRepository
 from deepprompt.sources.files import clean_path, shown_path
 from deepprompt.systems.tiers import FILE_TREE, OK, TIERS, Tier, TieredContext, UrlContent, tiered_system_prompt
@@ -163,13 +163,13 @@ class Tiers:
                 for laid in self._laid
             ],
         }  # fmt: skip
-        write_saved(os.fspath(path), json.dumps(state, separators=(",", ":")).encode())
+        write_file(os.fspath(path), pack(json.dumps(state, separators=(",", ":")).encode()))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tiers:
         """Return the tiers that a file has. The next turn is the same, byte for byte, as without saving."""
         name = os.fspath(path)
-        state = read_saved(name)
+        state = unpack(read_file(name), name)
         try:
             tiers = cls(state["tiers"], to=state["to"], model=state["model"])
             tiers.turn, tiers._head = int(state["turn"]), str(state["head"])
