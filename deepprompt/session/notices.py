@@ -136,7 +136,9 @@ class Notices:
             elif short:
                 lines[name] = short
         notices = [_context(whole, "context")] if whole else []
-        return notices + ([_context(lines, "context_lines")] if lines else [])
+        notices += [_context(lines, "context_lines")] if lines else []
+        at_once = _context(self._news.context, "context") if lines else ""
+        return [at_once] if lines and len(at_once) <= sum(map(len, notices)) else notices
 
     def mark_sent(self, at: int) -> None:
         """Mark every pending notice as sent, by the message of that number."""
