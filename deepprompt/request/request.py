@@ -187,7 +187,9 @@ class RequestBuilder:
             return
         outline = self._outlined(window[:end])
         draft = self._draft([], replace(self._settled, messages=()))
-        WRITERS[self._to](outline, draft)
+        # Only the messages are wanted. Bedrock's writer checks that there are tools for the calls.
+        bare = outline if self._rules.provider == "bedrock" else replace(outline, system=(), tools=())
+        WRITERS[self._to](bare, draft)
         self._settled = Settled(
             (*self._settled.messages, *draft.written),
             window[end].index,
