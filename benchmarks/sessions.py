@@ -150,6 +150,13 @@ def time_of_ten_more(turn: Turn, to: Target, model: str, runs: int = 3) -> tuple
     return statistics.median(ten), statistics.median(whole)
 
 
+def grown(turn: Turn, to: Target, model: str) -> Session:
+    """Return a session of ten thousand messages."""
+    growing = _Growing(turn, to, model)
+    growing.build()
+    return growing.session
+
+
 class _Growing:
     """A session that grows to ten thousand messages, and then by ten."""
 
