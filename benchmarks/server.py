@@ -16,13 +16,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from deepprompt import Prompt, Session, SystemPromptBuilder, gather
 
 SESSIONS = 200
-THREADS = 64
 BEAT = 0.001
 MOST_LATE = 0.005
 
@@ -69,7 +67,6 @@ async def serve(folder: str, sessions: int) -> None:
         writer.close()
         return answer
 
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
     server = await asyncio.start_server(handle, "127.0.0.1", 0, backlog=sessions)
     port = server.sockets[0].getsockname()[1]
     answers = await asyncio.gather(*[ask(port) for _ in range(sessions)])
