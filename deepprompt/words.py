@@ -11,8 +11,11 @@ from typing import Literal
 Target = Literal["anthropic", "bedrock", "deepseek", "gemini", "litellm", "openai", "openai-responses"]
 """The APIs that a request can be written for."""
 
-Marks = Literal["", "auto", "own", "none"]
-"""Who places the cache marks of a request; "" lets the messages decide."""
+Marks = Literal["", "auto", "automatic", "own", "none"]
+"""Who places the cache marks of a request; "" lets the messages decide.
+
+With `automatic`, the provider places the mark of the conversation if it can, as Anthropic does; otherwise it is `auto`.
+"""
 
 Caching = Literal["marked", "implicit", "automatic", "none"]
 """How a provider caches: only at marks, at marks and at the newest message, by itself, or not at all."""

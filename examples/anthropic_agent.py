@@ -30,15 +30,15 @@ def answer_question(client: Anthropic, session: Session) -> str:
         started = time.time()
         answer: Message = client.messages.create(**request.arguments)
         session.record(answer, at=started)
-        session.append({"role": "assistant", "content": answer.content})
-        calls = [block for block in answer.content if block.type == "tool_use"]
-        if not calls:
-            return "".join(block.text for block in answer.content if block.type == "text")
+        session.append(answer)  # whole: whatever is in it goes back as it came
         results = [
-            {"type": "tool_result", "tool_use_id": call.id, "content": demo.run_tool(call.name, call.input)}
-            for call in calls
+            {"type": "tool_result", "tool_use_id": call.id, "content": demo.run_tool(call.name, call.arguments)}
+            for call in session.open_calls
         ]
-        session.append({"role": "user", "content": results})
+        if results:
+            session.append({"role": "user", "content": results})
+        elif answer.stop_reason != "pause_turn":  # a paused response is continued by the next request
+            return "".join(block.text for block in answer.content if block.type == "text")
 
 
 def main() -> None:

@@ -5,18 +5,19 @@
 
 DeepSeek caches by itself and takes no marks. It wants the `reasoning_content` that led to a tool call back with the
 call, and refuses the request without it. OpenAI's types do not know that field, so a loop that copies text and calls
-out of a message loses it. Append the message whole: `session.append` keeps it, and `session.request` sends it.
+out of a message loses it. Append the response whole: `session.append` keeps it, and `session.request` sends it. This
+agent streams: a `StreamedResponse` collects the chunks.
 """
 
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import demo
 from openai import OpenAI
-from openai.types.chat import ChatCompletion
 
-from deepprompt import Prompt, Session, SystemPromptBuilder, load_instruction_files
+from deepprompt import Prompt, Session, StreamedResponse, SystemPromptBuilder, load_instruction_files
 
 MODEL = "deepseek-v4-pro"
 
@@ -30,17 +31,16 @@ def prompt_now(builder: SystemPromptBuilder) -> Prompt:
 def answer_question(client: OpenAI, session: Session) -> str:
     """Let the model call tools until it has an answer, and return that."""
     while True:
-        request = session.request(to="deepseek", model=MODEL)
-        started = time.time()
-        answer: ChatCompletion = client.chat.completions.create(**request.arguments)
-        session.record(answer, at=started)
-        message = answer.choices[0].message
-        session.append(message)  # whole, with its reasoning
-        calls = [call for call in message.tool_calls or () if call.type == "function"]
-        if not calls:
-            return message.content or ""
-        for call in calls:
-            result = demo.run_tool(call.function.name, call.function.arguments)
+        request = session.request(to="deepseek", model=MODEL, stream=True)
+        started, answer = time.time(), StreamedResponse()
+        chunks: Any = client.chat.completions.create(**request.arguments)
+        text = "".join([answer.add(chunk) for chunk in chunks])  # print each piece to show it as it arrives
+        session.record(answer.response, at=started)
+        session.append(answer.response)  # whole, with its reasoning
+        if not session.open_calls:
+            return text
+        for call in session.open_calls:
+            result = demo.run_tool(call.name, call.arguments)
             session.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
 

@@ -34,13 +34,11 @@ def answer_question(client: OpenAI, session: Session) -> str:
         started = time.time()
         answer: ChatCompletion = client.chat.completions.create(**request.arguments)
         session.record(answer, at=started)
-        message = answer.choices[0].message
-        session.append(message)
-        calls = [call for call in message.tool_calls or () if call.type == "function"]
-        if not calls:
-            return message.content or ""
-        for call in calls:
-            result = demo.run_tool(call.function.name, call.function.arguments)
+        session.append(answer)
+        if not session.open_calls:
+            return answer.choices[0].message.content or ""
+        for call in session.open_calls:
+            result = demo.run_tool(call.name, call.arguments)
             session.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
 

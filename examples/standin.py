@@ -5,9 +5,10 @@ official SDKs need. What it says comes from a script, whatever it is asked. What
 answer is what `deepprompt.simulate` makes of the requests that have really arrived, by the published rules of the
 provider and the clock. So tokens are read from the cache only where a request begins like an earlier one.
 
-It counts a token as four bytes, keeps one cache for everybody, does not stream, and asks for no key. Of what providers
-refuse it refuses the mistakes that agent loops make: no messages, a tool's result without its call or a call without
-its result, marks too many or out of order, DeepSeek's reasoning not sent back. The words of a refusal are our own.
+It counts a token as four bytes, keeps one cache for everybody, and asks for no key. To Anthropic's SDK and to
+OpenAI's it also streams. Of what providers refuse it refuses the mistakes that agent loops make: no messages, a
+tool's result without its call or a call without its result, marks too many or out of order, DeepSeek's reasoning not
+sent back. The words of a refusal are our own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -40,6 +41,8 @@ class Answer:
     text: str = ""
     calls: tuple[tuple[str, Mapping[str, object]], ...] = ()
     reasoning: str = ""
+    paused: bool = False
+    """Whether Anthropic's endpoint stops here, to be continued when it gets this back."""
 
     @property
     def tokens(self) -> int:
@@ -98,8 +101,6 @@ class StandIn:
         for field in ("model", "messages", *(["max_tokens"] if provider == "anthropic" else [])):
             if not body.get(field):
                 raise MessageError(f"{field}: required, and not empty")
-        if body.get("stream"):
-            raise MessageError("stream: this stand-in answers whole")
         if not self._script:
             raise MessageError("messages: the script of this stand-in is at its end")
         Conversation(body["messages"]).check_answered()
@@ -143,7 +144,7 @@ def _message(number: int, model: str, answer: Answer, calls: _Calls, charge: Cha
         "role": "assistant",
         "model": model,
         "content": content,
-        "stop_reason": "tool_use" if calls else "end_turn",
+        "stop_reason": "pause_turn" if answer.paused else "tool_use" if calls else "end_turn",
         "stop_sequence": None,
         "usage": {
             "input_tokens": charge.full,
@@ -183,6 +184,43 @@ def _completion(number: int, model: str, answer: Answer, calls: _Calls, charge: 
     }
 
 
+def _events(body: Body) -> Iterator[tuple[str, Body]]:
+    """Yield an answer as the events of a stream, each with its name, "" where it has none."""
+    if "choices" in body:
+        yield from (("", chunk) for chunk in _chunks(body))
+        return
+    yield "message_start", {"type": "message_start", "message": {**body, "content": [], "stop_reason": None}}
+    for index, block in enumerate(body["content"]):
+        text = block["type"] == "text"
+        start = {**block, "text": ""} if text else {**block, "input": {}}
+        yield "content_block_start", {"type": "content_block_start", "index": index, "content_block": start}
+        whole = block["text"] if text else json.dumps(block["input"])
+        for piece in (whole[:9], whole[9:]):
+            said = (
+                {"type": "text_delta", "text": piece} if text else {"type": "input_json_delta", "partial_json": piece}
+            )
+            yield "content_block_delta", {"type": "content_block_delta", "index": index, "delta": said}
+        yield "content_block_stop", {"type": "content_block_stop", "index": index}
+    ended = {"stop_reason": body["stop_reason"], "stop_sequence": None}
+    yield "message_delta", {"type": "message_delta", "delta": ended, "usage": body["usage"]}
+    yield "message_stop", {"type": "message_stop"}
+
+
+def _chunks(body: Body) -> Iterator[Body]:
+    """Yield an answer as the chunks of Chat Completions."""
+    (choice,) = body["choices"]
+    beside = {key: value for key, value in body.items() if key not in ("choices", "usage")}
+    beside["object"] = "chat.completion.chunk"
+    message = dict(choice["message"])
+    for number, call in enumerate(message.get("tool_calls", ())):
+        call["index"] = number
+    text = message.pop("content") or ""
+    for delta in ({**message, "content": text[:9]}, {"content": text[9:]}):
+        yield {**beside, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {**beside, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
+    yield {**beside, "choices": [], "usage": body["usage"]}
+
+
 def _error(provider: str, message: str) -> Body:
     """Return a refusal as the provider writes it."""
     error = {"type": "invalid_request_error", "message": message}
@@ -208,8 +246,13 @@ class _Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         status, body = self.server.stand_in.reply(self.path.partition("?")[0], raw)
         answer = json.dumps(body).encode()
+        streams = status == 200 and bool(json.loads(raw).get("stream"))
+        if streams:
+            named = [(f"event: {name}\n" if name else "", json.dumps(event)) for name, event in _events(body)]
+            answer = "".join([f"{name}data: {event}\n\n" for name, event in named]).encode()
+            answer += b"data: [DONE]\n\n" if "choices" in body else b""
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", "text/event-stream" if streams else "application/json")
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)

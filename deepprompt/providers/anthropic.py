@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NotRequired, TypedDict
+from typing import NotRequired, TypedDict, cast
 
 from deepprompt.providers.dialect import (
     Body,
@@ -19,7 +19,7 @@ from deepprompt.providers.dialect import (
     time_of,
     value_at,
 )
-from deepprompt.providers.draft import Draft, without_blank_texts
+from deepprompt.providers.draft import AUTOMATIC, Draft, Spot, without_blank_texts
 from deepprompt.providers.neutral import (
     Block,
     Image,
@@ -96,6 +96,8 @@ def write(outline: Outline, draft: Draft) -> MessagesBody:
         messages.append({"role": message.role, "content": content})
     if outline.options.stream:
         body["stream"] = True
+    if outline.options.marks == "automatic":
+        draft.spots.append(Spot("cache_control", AUTOMATIC, 0, marking(cast(Payload, body))))
     return body
 
 

@@ -36,6 +36,9 @@ from deepprompt.providers.rules import Rules
 from deepprompt.text.hygiene import is_blank
 from deepprompt.tokens import estimate_tokens
 
+AUTOMATIC = "automatic"
+"""The kind of a spot that is the whole request: its mark lets the provider mark the newest block."""
+
 _ARGUMENTS = "arguments"  # the field for arguments that are not a JSON object, where a provider insists on one
 _NOTHING = "only blank text: left out"
 
@@ -157,7 +160,7 @@ class Draft:
                 said = [number for number, block in enumerate(blocks, 1) if not isinstance(block, Thinking)]
                 blocks = blocks[: max(said, default=0)]
             if blocks:
-                kept.append(replace(message, blocks=blocks))
+                kept.append(message if len(blocks) == len(message.blocks) else replace(message, blocks=blocks))
         if messages and not kept and not continued:
             raise self.blank(messages[-1])
         return kept
@@ -321,6 +324,8 @@ def says_something(message: Message, api: Api) -> bool:
 
 def without_blank_texts(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Return blocks without blank texts, which several providers refuse."""
+    if not any(isinstance(block, Text) and is_blank(block.text) for block in blocks):
+        return blocks
     return tuple(block for block in blocks if not (isinstance(block, Text) and is_blank(block.text)))
 
 

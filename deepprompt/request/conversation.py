@@ -94,12 +94,17 @@ class _End:
             _refuse_open(self.calls, self.caller)
         blocks = [self._with_id(block, message, notes) for block in blocks]
         self.size += 1
-        message = replace(message, blocks=tuple(blocks), notes=tuple(notes))
+        if any(new is not old for new, old in zip(blocks, message.blocks, strict=True)) or len(notes) > len(
+            message.notes
+        ):
+            message = replace(message, blocks=tuple(blocks), notes=tuple(notes))
         (self.run if joins else self.messages).append(message)
 
     def close_run(self) -> None:
         """Make one message of a run of tool results, or of the items of one response."""
-        if self.run:
+        if len(self.run) == 1:
+            self.messages.append(self.run.pop())
+        elif self.run:
             blocks = [block for message in self.run for block in message.blocks]
             blocks.sort(key=lambda block: not isinstance(block, ToolResult))
             notes = tuple([note for message in self.run for note in message.notes])
@@ -131,7 +136,7 @@ class _End:
             detail = f"tool call id {block.id!r} is an earlier call's too: sent as {unique!r}"
             notes.append(Note("replaced", message.place, detail))
         self.caller = message.index
-        call = self.calls[block.id] = replace(block, id=unique)
+        call = self.calls[block.id] = block if unique == block.id else replace(block, id=unique)
         return call
 
 

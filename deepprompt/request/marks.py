@@ -11,7 +11,7 @@ from typing import get_args
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
-from deepprompt.providers.draft import Spot
+from deepprompt.providers.draft import AUTOMATIC, Spot
 from deepprompt.providers.neutral import Options
 from deepprompt.providers.rules import Rules
 from deepprompt.words import Marks
@@ -42,7 +42,11 @@ def plan_marks(spots: list[Spot], rules: Rules, options: Options, sent: int, not
             detail = f"{rules.label} takes no marks: left out"
             notes.append(Note("cache", spots[asked[0]].place, detail, count=len(asked)))
         return []
-    own = {} if options.marks == "auto" else _at_most(_carried(asked, spots, rules, notes), spots, rules, notes)
+    own = (
+        {}
+        if options.marks in ("auto", "automatic")
+        else _at_most(_carried(asked, spots, rules, notes), spots, rules, notes)
+    )
     reasons = dict.fromkeys(own, "your own mark")
     keep_own = own or options.marks == "own"
     for index, why in _beside_own(spots, rules, sent, list(own)) if keep_own else _wanted(spots, rules, sent):
@@ -106,9 +110,12 @@ def _wanted(spots: list[Spot], rules: Rules, sent: int) -> list[tuple[int, str]]
     tools = [index for index in able if spots[index].kind == "tools"]
     talk = [index for index in able if spots[index].message >= 0]
     wanted = _prefix_end(spots, rules)
-    if rules.caching == "marked" and talk:
+    automatic = [index for index, spot in enumerate(spots) if spot.kind == AUTOMATIC]
+    if automatic:
+        wanted.append((automatic[-1], f"{rules.provider} itself marks the newest message"))
+    elif rules.caching == "marked" and talk:
         wanted.append((talk[-1], "the newest message: the next request reads up to here"))
-    if (before := _previous_end(spots, rules, sent)) is not None:
+    if not automatic and (before := _previous_end(spots, rules, sent)) is not None:
         wanted.append((before, "the previous request ended here: its entry is found however much is new"))
     released = [index for index in able if spots[index].pace == Pace.RELEASE]
     if released:
@@ -149,7 +156,8 @@ def _prefix_end(spots: list[Spot], rules: Rules) -> list[tuple[int, str]]:
 
 
 def _default(spot: Spot, options: Options) -> str:
-    return options.prefix_lifetime if spot.message < 0 else options.lifetime
+    is_prefix = spot.message < 0 and spot.kind != AUTOMATIC
+    return options.prefix_lifetime if is_prefix else options.lifetime
 
 
 def _in_order(lifetimes: dict[int, str], spots: list[Spot], rules: Rules, notes: list[Note]) -> dict[int, str]:

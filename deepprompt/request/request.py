@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import cast
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Prompt
@@ -18,7 +19,7 @@ from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, 
 from deepprompt.providers.draft import Draft, Settled, says_something, without_blank_texts
 from deepprompt.providers.facts import Facts, bundled_facts
 from deepprompt.providers.neutral import Message, Options, Outline, Payload, api_of
-from deepprompt.providers.rules import Rules, near_model
+from deepprompt.providers.rules import Rules, near_model, seconds
 from deepprompt.request.conversation import Conversation
 from deepprompt.request.marks import Mark, plan_marks
 from deepprompt.request.outline import not_a_prompt, read_prompt, with_messages
@@ -33,6 +34,9 @@ WRITERS: dict[Target, Callable[[Outline, Draft], Mapping[str, object]]] = {
     "openai": openai.write,
     "openai-responses": responses.write,
 }
+
+# What can be asked of the marks of a conversation that grows.
+_GROWING: tuple[Marks, ...] = ("auto", "automatic", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ class RequestBuilder:
         outline = replace(self._outlined(messages), options=_checked(options, self._to))
         _note_state(outline, notes)
         draft = self._draft(notes, self._settled)
-        body = {**WRITERS[self._to](outline, draft)}
+        body = cast(Payload, WRITERS[self._to](outline, draft))  # marks are put into it
         _note_unused(outline.options, body, draft)
         marks = plan_marks(draft.spots, self._rules, options, sent, notes)
         return _finished(self._to, body, draft, marks)
@@ -126,10 +130,24 @@ class RequestBuilder:
 
         Only the last turns are written again, because the marks are there.
         """
-        if options.marks not in ("auto", "none"):  # the caller's own marks may be in settled messages
-            raise MessageError(f"in a conversation that grows, marks is 'auto' or 'none', not {options.marks!r}")
+        if options.marks not in _GROWING:  # the caller's own marks may be in settled messages
+            choices = ", ".join(map(repr, _GROWING))
+            raise MessageError(f"in a conversation that grows, marks is one of {choices}, not {options.marks!r}")
         self._settle(self._window(size), sent or size or self._conversation.size)
         return self.build(options, sent, size)
+
+    def after_response(self, whole: Request, response: str, after: int, options: Options) -> Request:
+        """Return a request of OpenAI's Responses with only the messages after a response that OpenAI has stored.
+
+        The system prompt is among what is stored; tools are not.
+        """
+        rest = tuple(message for message in self._conversation.messages if message.index >= after)
+        if not rest:
+            raise MessageError(f"nothing was appended after response {response!r}: append the next message")
+        outline = replace(self._outline, system=(), messages=rest, options=options)
+        body = WRITERS[self._to](outline, self._draft([], Settled(size=after)))
+        named = {"model": whole.body["model"], "previous_response_id": response}
+        return replace(whole, body={**named, **{key: value for key, value in body.items() if key != "model"}}, marks=())
 
     def build_cached_content(self, ttl: str) -> Request:
         """Return the request that makes Gemini's cached content out of the prompt and the conversation."""
@@ -169,7 +187,9 @@ class RequestBuilder:
             return
         outline = self._outlined(window[:end])
         draft = self._draft([], replace(self._settled, messages=()))
-        WRITERS[self._to](outline, draft)
+        # Only the messages are wanted. Bedrock's writer checks that there are tools for the calls.
+        bare = outline if self._rules.provider == "bedrock" else replace(outline, system=(), tools=())
+        WRITERS[self._to](bare, draft)
         self._settled = Settled(
             (*self._settled.messages, *draft.written),
             window[end].index,
@@ -198,10 +218,11 @@ def build_request(
 ) -> Request:
     """Return a provider's request for a prompt, or for a list of messages, and for the messages after it.
 
-    `marks` is `"auto"` (the planner places them), `"own"` (those in the messages, and the end of the prefix) or
-    `"none"`. The default is `"own"` if the messages carry any, else `"auto"`. `prefix_lifetime` and `lifetime` ask for
-    cache entries of the prefix and of the conversation that live longer. `sent` is how many of the messages the
-    previous request had; by default, all before the last response.
+    `marks` is `"auto"` (the planner places them), `"automatic"` (Anthropic places the one at the newest message),
+    `"own"` (those in the messages, and the end of the prefix) or `"none"`. The default is `"own"` if the messages carry
+    any, else `"auto"`. `prefix_lifetime` and `lifetime` ask for cache entries of the prefix and of the conversation
+    that live longer. `sent` is how many of the messages the previous request had; by default, all before the last
+    response.
     """
     builder = _builder(prompt, messages, to, model, tools, facts)
     if sent is not None:
@@ -217,7 +238,7 @@ def build_cached_content(
     messages: Iterable[Mapping[str, object]] = (),
     *,
     model: str,
-    ttl: str = "3600s",
+    ttl: str | int = "3600s",
     tools: Iterable[Mapping[str, object]] | None = None,
     facts: Facts | None = None,
 ) -> Request:
@@ -225,9 +246,18 @@ def build_cached_content(
 
     The response has a name; `build_request(..., to="gemini", cached_content=NAME)` then sends only the rest.
     """
-    if not isinstance(ttl, str) or not re.fullmatch(r"[0-9]+(\.[0-9]+)?s", ttl):
-        raise MessageError(f"ttl is a number of seconds such as '3600s', not {ttl!r}")
-    return _builder(prompt, messages, "gemini", model, tools, facts).build_cached_content(ttl)
+    return _builder(prompt, messages, "gemini", model, tools, facts).build_cached_content(_in_seconds(ttl))
+
+
+def _in_seconds(ttl: str | int) -> str:
+    """Return a lifetime as Gemini takes it, `3600s`: from a number of seconds, or from `10m` or `1h`."""
+    if isinstance(ttl, int) and not isinstance(ttl, bool) and ttl > 0:
+        return f"{ttl}s"
+    if isinstance(ttl, str) and re.fullmatch(r"[0-9]+(\.[0-9]+)?s", ttl):
+        return ttl
+    if isinstance(ttl, str) and re.fullmatch(r"[0-9]+[mh]", ttl):
+        return f"{seconds(ttl):.0f}s"
+    raise MessageError(f"ttl is a number of seconds, or such as '3600s', '10m' or '1h', not {ttl!r}")
 
 
 def _builder(

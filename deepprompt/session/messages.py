@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from deepprompt.errors import MessageError
 from deepprompt.providers.neutral import Payload
-from deepprompt.providers.responses import as_message, is_item
+from deepprompt.providers.responses import as_message, is_answer, is_item
 from deepprompt.request.content import is_wire_form
 from deepprompt.request.typed_block import as_wire
 from deepprompt.text.hygiene import scrub
@@ -37,9 +37,16 @@ def from_sdk(value: object) -> object:
     return _as_dict(value) if hasattr(value, "model_dump") else value
 
 
-def plain_message(given: object) -> Payload:
-    """Return a copy of one message as plain JSON values."""
-    return plain_messages(given)[0]
+def is_response(message: Mapping[str, object]) -> bool:
+    """Whether a plain message is a model's: a response, or an item of one."""
+    return message.get("role") in ("assistant", "model") or (is_item(message) and is_answer(message))
+
+
+def response_id(answer: object) -> str:
+    """Return the id of a whole response of OpenAI's Responses, "" for anything else."""
+    whole = isinstance(answer, Mapping) and isinstance(answer.get("output"), list) and "role" not in answer
+    name = answer.get("id") if whole and isinstance(answer, Mapping) else None
+    return name if isinstance(name, str) else ""
 
 
 def _plain_item(item: object) -> Payload:

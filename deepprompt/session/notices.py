@@ -13,7 +13,8 @@ from typing import Any, get_args
 
 from deepprompt.catalog import bundled
 from deepprompt.errors import SessionError
-from deepprompt.prompt import Pace, Part, Prompt
+from deepprompt.prompt import CONTEXT_HEADINGS, Pace, Part, Prompt
+from deepprompt.session.difference import changed_lines, hunks
 from deepprompt.text.disarm import escape_tags
 from deepprompt.text.hygiene import is_blank, one_line, scrub
 from deepprompt.tools import canonical_tools, tool_name
@@ -21,8 +22,9 @@ from deepprompt.words import ChangeKind, OnChange
 
 ON_CHANGE: tuple[OnChange, ...] = get_args(OnChange)
 
-_FAMILY, _VERSION = "session", "1.0.0"
-_TAGS = ("context", "notice")
+_FAMILY, _VERSION = "session", "1.1.0"
+_TAGS = ("context", "notice", "summary")
+_UNKNOWN = -1  # the number of the message that sent a notice, if nobody recorded it
 
 # The state of a tool. A tool whose definition differs from the prefix has that definition as its state.
 _LISTED, _UNLISTED, _GONE = "listed", "unlisted", "gone"
@@ -50,6 +52,12 @@ class _News:
     parts: dict[str, str | None] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
 
+    def add(self, news: _News) -> None:
+        """Take in what was sent later."""
+        self.context |= news.context
+        self.parts |= news.parts
+        self.tools |= news.tools
+
 
 class Notices:
     """The notices of one session. With `on_change` `wait`, changes of the prefix wait for the next epoch."""
@@ -64,6 +72,8 @@ class Notices:
         self._listed: dict[str, str] = {}
         self._told = _News()
         self._news = _News()
+        self._sent: list[tuple[int, _News]] = []  # with the number of the message that sent it
+        self._known_from = 0
 
     def freeze(self, prompt: Prompt) -> tuple[Change, ...]:
         """Use the prefix of a prompt from now on, and return its changes since the previous prefix."""
@@ -96,24 +106,73 @@ class Notices:
 
     def text(self) -> str:
         """Return the text of all pending notices, "" if there are none."""
-        blocks = [
-            _notice(change.kind, change.source, change.kind, change.text)
-            for change in self._changes(self._news.parts, {})
-        ]
+        blocks = [self._part_notice(change) for change in self._changes(self._news.parts, {})]
         for state in dict.fromkeys(self._news.tools.values()):
             names = [name for name, other in self._news.tools.items() if other == state]
             kind = _TOOL_KINDS.get(state, "replaced")
             source = f"tool{'s' * (len(names) > 1)} {', '.join(names)}"
             # A tool that is again as the prefix lists it is announced like a new instruction: it applies from here on.
             blocks.append(_notice(kind, source, "tools_listed" if state == _LISTED else f"tools_{kind}"))
-        return "\n\n".join([*blocks, *([_context(self._news.context)] if self._news.context else [])])
+        return "\n\n".join([*blocks, *self._context_notices()])
 
-    def mark_sent(self) -> None:
-        """Mark every pending notice as sent."""
-        self._told.context |= self._news.context
-        self._told.parts |= self._news.parts
-        self._told.tools |= self._news.tools
+    def _part_notice(self, change: Change) -> str:
+        """Return the notice on a part: what changed in it, or its whole text if that is shorter or clearer."""
+        known = self._known().get(change.source)
+        if known is not None and change.kind == "replaced" and (edits := hunks(known, change.text)):
+            return _notice(change.kind, change.source, "edited", edits)
+        return _notice(change.kind, change.source, change.kind, change.text)
+
+    def _context_notices(self) -> list[str]:
+        """Return the sections of the context that changed: those of our own lists as the lines that changed."""
+        whole: dict[str, str] = {}
+        lines: dict[str, str] = {}
+        for name, text in self._news.context.items():
+            told = self._told.context.get(name)
+            heading = CONTEXT_HEADINGS.get(name, "").strip("\n")
+            is_list = bool(told and heading) and text.startswith(f"{heading}\n")
+            short = changed_lines(told, text) if told and is_list else None
+            if short is None:
+                whole[name] = text
+            elif short:
+                lines[name] = short
+        notices = [_context(whole, "context")] if whole else []
+        notices += [_context(lines, "context_lines")] if lines else []
+        at_once = _context(self._news.context, "context") if lines else ""
+        return [at_once] if lines and len(at_once) <= sum(map(len, notices)) else notices
+
+    def mark_sent(self, at: int) -> None:
+        """Mark every pending notice as sent, by the message of that number."""
+        if self._news != _News():
+            self._sent.append((at, self._news))
+            self._told.add(self._news)
+            self._news = _News()
+
+    def sent_by(self, number: int) -> bool:
+        """Whether the message of a number is ours, with notices."""
+        return any(at == number for at, _ in reversed(self._sent))
+
+    def rewind(self, size: int) -> None:
+        """Forget what was sent by messages after the first `size`."""
+        if self._sent and self._sent[0][0] == _UNKNOWN and size < self._known_from:
+            raise SessionError(
+                f"this session was saved by deepprompt 0.1, which did not say when it sent its notices: "
+                f"go back to message {self._known_from} or later"
+            )
+        self._sent = [(at, news) for at, news in self._sent if at < size]
+        self._told = _News()
+        for _, news in self._sent:
+            self._told.add(news)
         self._news = _News()
+
+    def repeat(self) -> None:
+        """Make everything that the model was told, and that still holds, pending again: its messages are gone."""
+        told = self._told
+        context = {name: text for name, text in told.context.items() if text}
+        parts = {name: text for name, text in told.parts.items() if text != self._frozen.get(name)}
+        usual = {name: _LISTED if name in self._listed else _GONE for name in told.tools}
+        tools = {name: state for name, state in told.tools.items() if state != usual[name]}
+        self._told, self._sent = _News(), []
+        self._news = _News(context | self._news.context, parts | self._news.parts, tools | self._news.tools)
 
     def state(self) -> dict[str, object]:
         """Return the state to save in addition to the frozen prompt."""
@@ -121,13 +180,24 @@ class Notices:
             "told": [self._told.context, self._told.parts, self._told.tools],
             "news": [self._news.context, self._news.parts, self._news.tools],
             "waiting": [[change.kind, change.source, change.text] for change in self.waiting],
+            "sent": [[at, news.context, news.parts, news.tools] for at, news in self._sent],
+            "known_from": self._known_from,
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore a saved state. A wrong one is a `TypeError`, a `ValueError` or a similar error."""
-        for table in (*state["told"], *state["news"]):
+    def restore(self, state: Mapping[str, Any], size: int) -> None:
+        """Restore a saved state of a conversation of `size` messages.
+
+        A wrong one is a `TypeError`, a `ValueError` or a similar error.
+        """
+        rows = state.get("sent")
+        if rows is None:  # saved by 0.1
+            rows, self._known_from = [[_UNKNOWN, *state["told"]]] if any(state["told"]) else [], size
+        else:
+            self._known_from = int(state["known_from"])
+        for table in (*state["told"], *state["news"], *(table for row in rows for table in row[1:])):
             if not all(isinstance(text, str | None) for text in table.values()):
                 raise TypeError("a notice is text")
+        self._sent = [(int(at), _News(*deepcopy(tables))) for at, *tables in rows]
         self._told, self._news = _News(*deepcopy(state["told"])), _News(*deepcopy(state["news"]))
         self.waiting = tuple(Change(kind, source, text, False) for kind, source, text in state["waiting"])
 
@@ -195,10 +265,15 @@ def _notice(kind: ChangeKind, source: str, wording: str, text: str = "") -> str:
     return f'<notice kind="{kind}" source="{_attribute(source)}">\n{said}\n</notice>'
 
 
-def _context(sections: Mapping[str, str]) -> str:
+def _context(sections: Mapping[str, str], wording: str) -> str:
     texts = [text or f"(nothing is known of {one_line(name)} any more)" for name, text in sections.items()]
     said = "\n\n".join([escape_tags(text, _TAGS) for text in texts])
-    return f"<context>\n{_wording('context')}\n\n{said}\n</context>"
+    return f"<context>\n{_wording(wording)}\n\n{said}\n</context>"
+
+
+def summary_text(summary: str) -> str:
+    """Return a summary as the message that replaces a conversation."""
+    return f"<summary>\n{_wording('summary')}\n\n{escape_tags(summary, _TAGS)}\n</summary>"
 
 
 def _attribute(text: str) -> str:

@@ -7,7 +7,7 @@ the earlier request is the start of the later one, and time and size allowed a h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deepprompt.checks.blame.blame import Blame, blame
@@ -68,24 +68,26 @@ class Recorded:
     detail: str
     at: float | None = None
     """When the request was started, in seconds; None if unknown."""
+    past: bool = False
+    """Whether the session went back behind this request, or a summary replaced its conversation."""
 
     def row(self) -> list[object]:
         """Return the record as a saved session stores it."""
         usage = self.usage
         counts = [usage.input, usage.cached_read, dict(usage.cached_write), usage.output]
-        return [self.to, self.model, self.messages, self.estimated, counts, self.kind, self.detail, self.at]
+        return [self.to, self.model, self.messages, self.estimated, counts, self.kind, self.detail, self.at, self.past]
 
 
 def read_recorded(row: Any) -> Recorded:
     """Return the record that `row` wrote. Anything else is a `ValueError` or a `TypeError`."""
-    to, model, messages, estimated, counts, kind, detail, at = row
+    to, model, messages, estimated, counts, kind, detail, at, *more = row  # 0.1 did not record what is past
     if not all(isinstance(text, str) for text in (to, model, kind, detail)):
         raise TypeError("an answer is recorded with texts for provider, model and verdict")
     if any(isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in (messages, estimated)):
         raise TypeError("an answer is recorded with whole numbers of messages and tokens")
     if at is not None and (isinstance(at, bool) or not isinstance(at, int | float)):
         raise TypeError("an answer is recorded with a time in seconds")
-    return Recorded(to, model, messages, estimated, Usage(*counts), kind, detail, at)
+    return Recorded(to, model, messages, estimated, Usage(*counts), kind, detail, at, bool(more and more[0]))
 
 
 def judge(
@@ -108,12 +110,30 @@ def judge(
         detail = "the earlier request" if expected else "an entry of another request"
         return Verdict("hit", f"{detail} was read from the cache", expected, read)
     cause = blame(previous.body, current.body) if previous is not None and same else None
-    kind, detail = _miss(previous, current, cause, told, elapsed)
+    kind, detail = _miss(previous, current, cause, told, elapsed, said)
     return Verdict(kind, detail, expected, read, cause)
 
 
+def on_first(verdict: Verdict, request: Request, *, others: bool, epoch: int, kept: tuple[str, int]) -> Verdict:
+    """Return the verdict on the first request to a model, with the reason for it, if a session knows one.
+
+    `others` is whether other models were asked before. `kept` says why only the prefix is in the cache, "" if there is
+    no reason, and has its tokens.
+    """
+    reason, tokens = kept
+    if reason:
+        found = "and the prefix was read from the cache" if verdict.kind == "hit" else "only the prefix could be read"
+        expected = min(1.0, tokens / request.tokens) if request.tokens else 0.0
+        return replace(verdict, detail=f"{reason}, {found}", expected=expected)
+    if verdict.kind == "cold start" and others:
+        return replace(verdict, kind="ours", detail=f"another model or provider: {request.to}, {request.model}")
+    if verdict.kind == "cold start" and epoch > 1:
+        return replace(verdict, detail=f"epoch {epoch} began with a new prefix")
+    return verdict
+
+
 def _miss(
-    previous: Request | None, current: Request, cause: Blame | None, told: str, elapsed: float | None
+    previous: Request | None, current: Request, cause: Blame | None, told: str, elapsed: float | None, said: object
 ) -> tuple[VerdictKind, str]:
     """Return the kind of a miss, and a sentence about it."""
     if told in _OURS:
@@ -122,6 +142,8 @@ def _miss(
         return "cold start", "nothing was sent before"
     if (previous.to, previous.model) != (current.to, current.model):
         return "ours", f"another model or provider: {current.to}, {current.model}"
+    if edits := _edits(said):
+        return "ours", f"the provider edited the context, as you asked: {edits}, and everything after that is new to it"
     if cause:
         return "ours", f"{cause.why}: {cause.source or cause.place}"
     rules = current.rules
@@ -171,6 +193,18 @@ def _told(said: object) -> str:
             if isinstance(word, str):
                 return word
     return ""
+
+
+def _edits(said: object) -> str:
+    """Return what Anthropic's context editing cleared, "" if it cleared nothing."""
+    edits = _at(_at(said, "context_management"), "applied_edits")
+    counts: dict[str, int] = {}
+    for edit in edits if isinstance(edits, list | tuple) else ():
+        for name in ("cleared_tool_uses", "cleared_thinking_turns", "cleared_input_tokens"):
+            found = _at(edit, name)
+            counts[name] = counts.get(name, 0) + (found if isinstance(found, int) else 0)
+    named = [f"{count:,} {name.removeprefix('cleared_').replace('_', ' ')}" for name, count in counts.items() if count]
+    return f"{', '.join(named)} cleared" if named else ""
 
 
 def _at(value: object, name: str) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from deepprompt.prompt import Note, Prompt
 from deepprompt.providers.facts import Facts
@@ -28,6 +28,8 @@ class Route:
     facts: Facts | None = None
     notes: tuple[Note, ...] = ()
     """Notes for the first request."""
+    ends: list[int] = field(default_factory=list)
+    """How many messages each request had."""
 
     def __str__(self) -> str:
         return f"{self.to}, {self.model}"
@@ -46,6 +48,21 @@ class Route:
             request = replace(request, notes=request.notes + self.notes)
         if not again:
             self.before, self.size = self.size, conversation.size
+            self.ends.append(self.size)
             self.previous, self.at_before, self.at = self.current, self.at, None
         self.current = request
         return request
+
+    def cut(self, size: int) -> Route:
+        """Return the route without requests of more than `size` messages."""
+        if self.size <= size:
+            return replace(self, builder=None, ends=[*self.ends])
+        ends = [end for end in self.ends if end <= size]
+        before, last = ([0, 0, *ends])[-2:]
+        return Route(self.to, self.model, before, last, facts=self.facts, ends=ends)
+
+    def cached_before(self, size: int) -> int:
+        """Return how many of the first `size` messages can be read from the cache: those of an earlier request."""
+        if self.current is not None and self.current.rules.caching == "automatic":
+            return min(size, self.size)
+        return max([end for end in self.ends if end <= size], default=0)

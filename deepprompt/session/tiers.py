@@ -19,7 +19,7 @@ from deepprompt.prompt import Note, notes_of, sha256_hex
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.session.layout import Piece, PieceName, Prices
 from deepprompt.session.ledger import Ledger, LedgerBook
-from deepprompt.session.saved import read_saved, write_saved
+from deepprompt.session.saved import pack, read_file, unpack, write_file
 from deepprompt.session.strict import Strict
 from deepprompt.session.turn import TierReport, Turn
 from deepprompt.sources.code import CodeRepository
@@ -119,13 +119,13 @@ class Tiers:
             "seen": [[*name, each.digest, each.still] for name, each in self._seen.items()],
             "tiers": self._book.state(),
         }  # fmt: skip
-        write_saved(os.fspath(path), json.dumps(state, separators=(",", ":")).encode())
+        write_file(os.fspath(path), pack(json.dumps(state, separators=(",", ":")).encode()))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tiers:
         """Return the tiers that a file has. The next turn is the same, byte for byte, as without saving."""
         name = os.fspath(path)
-        state = read_saved(name)
+        state = unpack(read_file(name), name)
         try:
             share = state["outdated"]
             tiers = cls("strict" if share is None else Ledger(share), to=state["to"], model=state["model"])

@@ -205,7 +205,7 @@ def _transcript(name: str, data: Any, provider: str, rules: Rules, facts: Facts)
     if not requests:
         raise MessageError("no request in it: no message that could be answered")
     sizes = {size: number for number, size in enumerate(ends_of(messages))}
-    found = {sizes[answer.messages]: answer for answer in answers if answer.messages in sizes}
+    found = {sizes[answer.messages]: answer for answer in answers if answer.messages in sizes and not answer.past}
     known = {number: Answer(one.usage, one.kind, one.detail, one.model) for number, one in found.items()}
     return Transcript(name, tuple(requests), _times(found, len(requests)), True, known)
 

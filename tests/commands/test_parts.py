@@ -167,7 +167,9 @@ def test_unknown(arguments: list[str], message: str, capsysbinary: CaptureBytes)
 def test_a_family_without_parts(capsysbinary: CaptureBytes) -> None:
     """A family that has files and no parts is an error that says how to see the files."""
     assert main(["parts", "providers"]) == 1
-    said = "providers 2026.11.18 has no prompt parts, only files; print one with 'deepprompt show providers/facts.json'"
+    said = (
+        "providers 2026.11.18.1 has no prompt parts, only files; print one with 'deepprompt show providers/facts.json'"
+    )
     assert capsysbinary.readouterr() == (b"", f"deepprompt: {said}\n".encode())
 
 

@@ -47,8 +47,8 @@ def test_text(ask: str, path: str, capsysbinary: CaptureBytes) -> None:
 @pytest.mark.parametrize(
     ("ask", "path"),
     [
-        ("providers/facts.json", "providers/2026.11.18/facts.json"),
-        ("facts.json", "providers/2026.11.18/facts.json"),
+        ("providers/facts.json", "providers/2026.11.18.1/facts.json"),
+        ("facts.json", "providers/2026.11.18.1/facts.json"),
         ("providers/facts.json@2026.11.18", "providers/2026.11.18/facts.json"),
         ("tiers/preset.table", "tiers/1.0.0/preset.table"),
         ("tools/Bash.json", f"{FOLDER}/tools/Bash.json"),
@@ -79,7 +79,10 @@ def test_folder(ask: str, text: str, tmp_path: Path, capsysbinary: CaptureBytes)
         ("facts", "no part named 'facts'; did you mean providers/facts.json?"),
         ("providers", "no part named 'providers'; there are: providers/facts.json"),
         ("tagged", "no part named 'tagged'; there are: tagged/background, tagged/storage, tagged/telegram"),
-        ("providers/facts.json@1", "no version '1' of 'providers/facts.json'; providers has: 2026.11.15, 2026.11.18"),
+        (
+            "providers/facts.json@1",
+            "no version '1' of 'providers/facts.json'; providers has: 2026.11.15, 2026.11.18, 2026.11.18.1",
+        ),
         (
             "preset.table",
             "'preset.table' is several parts: base/preset.table, claude_code/preset.table, request/preset.table, "

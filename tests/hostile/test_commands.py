@@ -15,7 +15,7 @@ import pytest
 
 from deepprompt import Session, SystemPromptBuilder
 from deepprompt.errors import SessionError
-from deepprompt.session.saved import read_saved
+from deepprompt.session.saved import read_file, unpack
 from tests.support.hostile.commands import DEADLINE, ONLY_LINE_ENDS, READERS, Project, make_project, reading
 from tests.support.hostile.doors import COMMAND, SECRET, unprivileged
 from tests.support.hostile.programs import promised
@@ -477,10 +477,10 @@ def test_n09_saved_session(project: Project) -> None:
     """A pipe in place of a saved session is an error; a real one, the control, loads."""
     session = Session(SystemPromptBuilder().compose())
     session.save(project.folder / "session.json")
-    assert read_saved(str(project.folder / "session.json"))
+    assert unpack(read_file(str(project.folder / "session.json")), "it")
     os.mkfifo(project.folder / "pipe.json")
     with pytest.raises(SessionError, match="not a regular file"):
-        read_saved(str(project.folder / "pipe.json"))
+        read_file(str(project.folder / "pipe.json"))
 
 
 # N10: what `lint FOLDER` visits.

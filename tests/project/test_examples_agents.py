@@ -323,7 +323,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("anthropic", {"messages": [QUESTION, USE, QUESTION]}, NO_RESULT),
     ("anthropic", {"messages": [marked("5m", "5m", "5m", "5m", "5m")]}, "5 marks; anthropic takes 4"),
     ("anthropic", {"messages": [marked("5m", "1h")]}, "a mark for 1h at messages[0].content[1] after one for 5m"),
-    ("anthropic", {"stream": True}, "stream: this stand-in answers whole"),
     ("openai", {"messages": []}, "messages: required"),
     ("openai", {"messages": [QUESTION, {"role": "tool", "tool_call_id": "call_1", "content": "3"}]}, NO_CALL),
     ("openai", {"messages": [QUESTION, CHAT_CALL, QUESTION]}, NO_RESULT),

@@ -84,7 +84,7 @@ ROUTES = {
 FORM = 'facts are {"as_of": DATE, "providers": {NAME: ...}}'
 OF_PROVIDER = "defaults, kinds, like, models, routes, sources, title"
 PROVIDERS = "anthropic, bedrock, openai, openai-responses, deepseek, gemini, vllm, sglang, llama.cpp, litellm"
-MERGED = "facts of 2026.11.18 under own.json"
+MERGED = "facts of 2026.11.18.1 under own.json"
 
 # A file of one's own, and what is said of it after its name.
 WRONG: dict[str, tuple[str | bytes, str]] = {
@@ -376,8 +376,8 @@ class TestBundled:
 
     def test_date(self) -> None:
         """The facts are of the date that their version is called by."""
-        assert bundled().versions("providers") == ["2026.11.15", "2026.11.18"]
-        assert (bundled_facts().as_of, bundled_facts().label) == (AS_OF, "facts of 2026.11.18")
+        assert bundled().versions("providers") == ["2026.11.15", "2026.11.18", "2026.11.18.1"]
+        assert (bundled_facts().as_of, bundled_facts().label) == (AS_OF, "facts of 2026.11.18.1")
         assert bundled_facts() is bundled_facts()
 
     def test_providers(self) -> None:
@@ -389,11 +389,11 @@ class TestBundled:
         with pytest.raises(AssetError) as caught:
             bundled_facts().rules("antropic", "x")
         there = ", ".join(sorted(PROVIDERS.split(", ")))
-        assert str(caught.value) == f"facts of 2026.11.18 has no provider 'antropic'; there are: {there}"
+        assert str(caught.value) == f"facts of 2026.11.18.1 has no provider 'antropic'; there are: {there}"
 
     def test_one_model_a_line(self) -> None:
         """The file stays readable: no line has two models, and none is endless."""
-        lines = bundled().file("providers", "2026.11.18", "facts.json").split("\n")
+        lines = bundled().file("providers", "2026.11.18.1", "facts.json").split("\n")
         assert max(map(len, lines)) < 240
         assert max(line.count('"names"') for line in lines) == 1
 

@@ -568,7 +568,7 @@ def test_choices() -> None:
     """What is none of the choices is refused, with them."""
     with pytest.raises(MessageError) as refused:
         build_request(RULES, [user("Hi")], marks="all", **OPUS)  # type: ignore[arg-type]
-    assert str(refused.value) == "marks is one of '', 'auto', 'own', 'none', not 'all'"
+    assert str(refused.value) == "marks is one of '', 'auto', 'automatic', 'own', 'none', not 'all'"
 
 
 def test_no_marks_when_none_are_wanted() -> None:

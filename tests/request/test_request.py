@@ -1253,7 +1253,9 @@ class TestOptions:
     @pytest.mark.parametrize("to", TARGETS)
     def test_wrong_marks(self, to: Target, marks: Any) -> None:
         """Whose marks are put is one of a few words."""
-        with pytest.raises(MessageError, match=f"^marks is one of '', 'auto', 'own', 'none', not {marks!r}$"):
+        with pytest.raises(
+            MessageError, match=f"^marks is one of '', 'auto', 'automatic', 'own', 'none', not {marks!r}$"
+        ):
             build(to, GO, marks=marks)
 
     @pytest.mark.parametrize("to", TARGETS)
@@ -1377,10 +1379,12 @@ def cached(prompt: Any, *messages: Any, **options: Any) -> Request:
 class TestCachedContent:
     """Gemini's cached content, and the requests that go on after it."""
 
-    @pytest.mark.parametrize("ttl", ["1h", "", "3600", "s", "-1s", "٣s", "1.s", 3600, None])
+    @pytest.mark.parametrize("ttl", ["1d", "", "3600", "s", "-1s", "٣s", "1.s", -3600, True, None])
     def test_wrong_ttl(self, ttl: Any) -> None:
         """Its lifetime is a number of seconds."""
-        with pytest.raises(MessageError, match=f"^ttl is a number of seconds such as '3600s', not {ttl!r}$"):
+        with pytest.raises(
+            MessageError, match=f"^ttl is a number of seconds, or such as '3600s', '10m' or '1h', not {ttl!r}$"
+        ):
             cached("x", ttl=ttl)
 
     @pytest.mark.parametrize("ttl", ["300s", "1.5s"])

@@ -217,7 +217,10 @@ def test_own_marks_are_not_looked_for() -> None:
     for choice in ("own", "", "all"):
         with pytest.raises(MessageError) as refused:
             growing.request(marks=choice)
-        assert str(refused.value) == f"in a conversation that grows, marks is 'auto' or 'none', not {choice!r}"
+        assert (
+            str(refused.value)
+            == f"in a conversation that grows, marks is one of 'auto', 'automatic', 'none', not {choice!r}"
+        )
     assert growing.request(marks="none").marks == ()
 
 

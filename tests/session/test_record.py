@@ -415,3 +415,21 @@ def test_a_time_that_is_none(at: Any) -> None:
         session.record(Usage(input=10), at=at)
     assert str(found.value) == f"at is a number of seconds, such as time.time(), not {type(at).__name__}"
     assert session.recorded == before
+
+
+def test_edits_of_the_context_are_named() -> None:
+    """What Anthropic cleared because context editing was asked for is the cause, and not the provider."""
+    session = Session("A long rule. " * 400)
+    session.user("One.")
+    session.request(**OPUS)
+    session.append({"role": "assistant", "content": "Yes."})
+    session.user("Two.")
+    session.request(**OPUS)
+    edit = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 12, "cleared_input_tokens": 5400}
+    usage = {"input_tokens": 9, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 1500, "output_tokens": 1}
+    verdict = session.record({"usage": usage, "context_management": {"applied_edits": [edit]}}, at=2.0)
+    assert (verdict.kind, verdict.detail) == (
+        "ours",
+        "the provider edited the context, as you asked: 12 tool uses, 5,400 input tokens cleared, "
+        "and everything after that is new to it",
+    )

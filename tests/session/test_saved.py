@@ -188,6 +188,7 @@ def whole(path: Path) -> bool:
     return text in ("a" * (1 << 20), "b" * (1 << 20))
 
 
+NEWER = f"saved by a newer deepprompt (format {FORMAT + 1}, this one reads {FORMAT}); upgrade it"
 DAMAGED = "not a saved session, or damaged; restore a copy, or start a new session"
 
 
@@ -198,6 +199,14 @@ def refused_to_load(path: Path, data: bytes) -> str:
         Session.load(path)
     assert str(refused.value).startswith(f"{path}: ")
     return str(refused.value).removeprefix(f"{path}: ")
+
+
+def _session_in(data: bytes) -> object:
+    """Return what a file holds, None if it is no JSON."""
+    try:
+        return json.loads(data)["session"]
+    except (ValueError, KeyError):
+        return None
 
 
 def test_a_file_that_was_cut_or_altered(tmp_path: Path) -> None:
@@ -211,7 +220,8 @@ def test_a_file_that_was_cut_or_altered(tmp_path: Path) -> None:
         assert refused_to_load(path, sound[:end]) == DAMAGED
     for place in range(len(sound)):
         flipped = sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :]
-        assert refused_to_load(path, flipped) == DAMAGED
+        newer = json.loads(sound)["session"] | {"format": FORMAT ^ 1} == _session_in(flipped)
+        assert refused_to_load(path, flipped) == (NEWER if newer and FORMAT ^ 1 > FORMAT else DAMAGED)
     for data in (sound + b"\n", b" " + sound, sound * 2, sound.replace(b":", b": ", 1)):
         assert refused_to_load(path, data) == DAMAGED
     path.write_bytes(sound)
@@ -292,7 +302,7 @@ def test_a_session_that_version_0_1_saved() -> None:
     wanted = json.loads((DATA / "sessions" / "0.1.0.next.json").read_text("utf-8"))
     assert len(session.messages) == wanted["messages"]
     assert [[change.kind, change.source, change.text] for change in session.waiting] == wanted["waiting"]
-    assert session.request(**OPUS).body == wanted["anthropic"]
+    assert session.request(**OPUS, max_tokens=4096).body == wanted["anthropic"]  # 0.1 asked for no more
     assert session.request(**GPT).body == wanted["openai"]
 
 

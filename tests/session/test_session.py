@@ -687,7 +687,7 @@ def test_a_compaction_starts_with_all_that_was_sent(target: dict[str, Any]) -> N
     assert starts_with(target["to"], request.body, before.body)
     assert told(compaction.session)[-1].startswith("Summarise this conversation")
     last = f"{target['to']}, {target['model']}"
-    assert compaction.note == f"all that the parent sent to {last} is shared, with that model only"
+    assert compaction.note == f"the prefix and 5 of 6 messages stay in the cache of {last}"
     size = sum(len(json.dumps(m, separators=(",", ":"))) // 4 for m in session.messages[:-1])
     assert compaction.shared == size + len(make().static_prefix) // 4 + TOOLS_TOKENS
     assert compaction.session.epoch == session.epoch
@@ -706,7 +706,7 @@ def test_a_child_knows_what_was_told() -> None:
     silent = Session(make())
     derived = silent.derive("Begin.")
     assert [text[:9] for text in told(derived.session)] == ["<context>", "Begin."]
-    assert (derived.shared, derived.note) == (0, "nothing of the parent was sent yet, so no cache has it")
+    assert (derived.shared, derived.note) == (0, "nothing of it was sent yet, so no cache has it")
     assert silent.messages == ()
 
 
@@ -888,3 +888,59 @@ def test_what_was_sent_starts_what_is_sent_next(to: Target, data: st.DataObject,
             assert run.session.messages == messages
             if switch.tokens:
                 run.sent = {}
+
+
+def test_a_users_message_may_be_blocks() -> None:
+    """A list is the content of a message, and a block that no provider takes is refused at once."""
+    session = Session(make())
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+    session.user([{"type": "text", "text": "What is this?"}, image], make())
+    assert session.messages[-1] == {"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}
+    with pytest.raises(MessageError, match="no provider takes a block of type 'video'"):
+        session.user([{"type": "video", "data": "x"}])
+    with pytest.raises(MessageError, match="a message is a mapping with a role"):
+        session.user(b"x")
+
+
+def test_appending_a_users_message_tells_the_state() -> None:
+    """`append` and `extend` say what changed before a user's message, as `user` does, and say it once."""
+    by_user, by_append, by_extend = Session(make()), Session(make()), Session(make())
+    by_user.user("One.")
+    by_append.append({"role": "user", "content": "One."})
+    by_extend.extend([{"role": "user", "content": "One."}, answer("Yes.")])
+    assert len(by_user.messages) == 2
+    assert by_user.messages == by_append.messages == by_extend.messages[:2]
+    by_append.append(answer("Yes."))
+    by_append.append({"role": "user", "content": "Two."})
+    assert told(by_append)[2:] == ["Yes.", "Two."]
+
+
+@pytest.mark.parametrize("lifetime", ["", "1h"])
+def test_anthropic_marks_the_newest_message_itself(lifetime: Any) -> None:
+    """The body asks for it, the prefix keeps its own marks, and a verdict knows what was cached."""
+    session = Session(make(base="A long rule. " * 400))
+    session.user("One.")
+    request = session.request(**OPUS, marks="automatic", lifetime=lifetime)
+    mark = {"type": "ephemeral", "ttl": lifetime} if lifetime else {"type": "ephemeral"}
+    assert request.body["cache_control"] == mark
+    assert all("cache_control" not in block for one in request.body["messages"] for block in one["content"])
+    assert "cache_control" in request.body["system"][-1]
+    assert request.marks[-1].place == "cache_control"
+    assert request.marks[-1].tokens == request.tokens
+    session.append(answer("Yes."))
+    session.user("Two.")
+    session.request(**OPUS, marks="automatic", lifetime=lifetime)
+    nothing = {"input_tokens": 9, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 2000, "output_tokens": 1}
+    verdict = session.record(nothing)
+    assert verdict.kind == "unknown"
+    assert verdict.expected > 0.9
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_automatic_marks_elsewhere_are_ours(to: Target) -> None:
+    """A provider that places no marks itself gets those of the planner."""
+    session = Session(make(base="A long rule. " * 400))
+    session.user("One.")
+    one = {"to": to, "model": MODELS[to][0].name}
+    automatic, auto = session.request(**one, marks="automatic"), session.request(**one)  # type: ignore[arg-type]
+    assert (automatic.body == auto.body) == (to != "anthropic")
