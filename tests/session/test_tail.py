@@ -10,7 +10,11 @@ from deepprompt import Session, Tail
 from deepprompt.errors import SessionError
 from deepprompt.prompt import BOUNDARY_PART, Pace, Part, Prompt
 
-TOOL: dict[str, object] = {"name": "read", "description": "Read a file.", "input_schema": {"type": "object", "properties": {}}}
+TOOL: dict[str, object] = {
+    "name": "read",
+    "description": "Read a file.",
+    "input_schema": {"type": "object", "properties": {}},
+}
 
 
 def prompt(rules: str = "Be brief.", status: str = "(clean)", tools: tuple[dict[str, object], ...] = (TOOL,)) -> Prompt:
