@@ -34,5 +34,5 @@ def test_nothing_is_lost_and_every_edit_is_told() -> None:
         made[0].invoke({"messages": [{"role": "user", "content": question}]}, thread)
 
     with recorder() as server:
-        model = anthropic.ChatAnthropic(model="claude-sonnet-4-5", base_url=server.url, api_key="x", max_retries=0)
+        model = anthropic.ChatAnthropic(model="claude-opus-5-5", base_url=server.url, api_key="x", max_retries=0)
         check(server, run, "messages")

@@ -29,5 +29,5 @@ def test_nothing_is_lost_and_every_edit_is_told() -> None:
     with recorder() as server:
         client = sdk.AsyncAnthropic(base_url=server.url, api_key="x", max_retries=0)
         provider = providers.AnthropicProvider(anthropic_client=client)
-        model = models.AnthropicModel("claude-sonnet-4-5", provider=provider)
+        model = models.AnthropicModel("claude-opus-5-5", provider=provider)
         check(server, run, "messages", streams=True)  # as it asks for every answer

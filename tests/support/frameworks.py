@@ -72,7 +72,7 @@ def _answers(path: str, turn: int) -> list[dict[str, Any]]:
 
 def _messages(turn: int) -> list[dict[str, Any]]:
     usage = {"input_tokens": 10, "output_tokens": 5}
-    head = {"id": f"msg_{turn}", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "usage": usage}
+    head = {"id": f"msg_{turn}", "type": "message", "role": "assistant", "model": "claude-opus-5-5", "usage": usage}
     call = {"type": "tool_use", "id": f"toolu_{turn}", "name": "lookup", "input": {"word": "x"}}
     text = {"type": "text", "text": f"answer {turn}"}
     return [
