@@ -28,7 +28,9 @@ from deepprompt.request.request import build_request as build_request
 from deepprompt.session.ledger import Ledger as Ledger
 from deepprompt.session.session import Session as Session
 from deepprompt.session.stream import StreamedResponse as StreamedResponse
+from deepprompt.session.tail import Tail as Tail
 from deepprompt.session.tiers import Tiers as Tiers
+from deepprompt.session.watch import Watch as Watch
 from deepprompt.sources.claude_md import load_claude_md as load_claude_md
 from deepprompt.sources.code import load_repository as load_repository
 from deepprompt.sources.git.snapshot import GitSnapshot as GitSnapshot

@@ -42,6 +42,7 @@ ROOMS = (
     "batch",
     "checks",
     "session",
+    "adapters",
     "inspector",
     "testing",
     "commands",

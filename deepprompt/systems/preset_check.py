@@ -35,6 +35,7 @@ def check(preset: Preset, catalog: Catalog, data: Mapping[str, Any]) -> list[str
     checker.lists()
     checker.tools()
     checker.files()
+    checker.profile()
     return checker.problems
 
 
@@ -53,6 +54,16 @@ class _Checker:
     def problem(self, where: str, what: str) -> None:
         place = f"{self.preset.label}:{self.preset.family}/{self.preset.version}/{FILE}"
         self.problems.append(f"{place}: {where}: {what}")
+
+    def profile(self) -> None:
+        """Check the profile that the preset names."""
+        if "instructions" not in self.data:
+            return
+        from deepprompt.sources.plan.profile_file import profile_names
+
+        names = list(profile_names())
+        if (name := self.preset.instructions) not in names:
+            self.problem("instructions", f"no profile {name!r:.60}; {did_you_mean(name, names)}")
 
     def own(self, table: str) -> Mapping[str, Any]:
         """Return one of the preset's own tables, not what it inherits."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 FILE = "preset.toml"
 FORMAT = 1
 TOP = (
-    "format", "about", "extends", "written_for", "join", "final_newline", "fixed_order", "rows", "changes", "orders",
-    "flags", "variables", "lists", "tools", "agents", "reminders",
+    "format", "about", "extends", "written_for", "join", "final_newline", "fixed_order", "instructions", "rows",
+    "changes", "orders", "flags", "variables", "lists", "tools", "agents", "reminders",
 )  # fmt: skip
 KINDS = ("part", "text", "slot", "each", "boundary")
 ROW = (*KINDS, "name", "when", "pace", "before", "from", "frame", "item", "between", "end", "raw", "limit", "more")

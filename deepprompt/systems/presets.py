@@ -51,6 +51,8 @@ class Preset(Value):
     """Other orders of the rows, by name."""
     join: str = "\n\n"
     fixed_order: bool = False
+    instructions: str = "agents"
+    """The profile by which instruction files and skills are loaded for it, such as `agents` or `codex`."""
     extends: str = ""
     """The preset that this one extends, as NAME@VERSION."""
     label: str = "deepprompt"
@@ -250,6 +252,7 @@ def _read(
         orders={name: reader.texts(reader.tables("orders"), "orders", name) for name in reader.tables("orders")},
         join=reader.take(data, "", "join", str, parent.join),
         fixed_order=reader.take(data, "", "fixed_order", bool, parent.fixed_order),
+        instructions=reader.take(data, "", "instructions", str, _profile(home[0], home[1], parent)),
         extends=parent.name if "extends" in data else "",
         kept={},
     )
@@ -268,6 +271,13 @@ def _read(
     if not preset.rows:
         reader.problem("", "no rows: give some, or extend a preset that has them")
     return _with_slots(preset, reader, catalogs)
+
+
+def _profile(catalog: Catalog, family: str, parent: Preset) -> str:
+    """Return the profile of a preset that names none: the seed's for `deepseek`, the open convention otherwise."""
+    if catalog.is_bundled and family == "deepseek":
+        return "deepseek"
+    return "agents" if parent.label == Preset.label else parent.instructions
 
 
 def _parent(reader: Reader, catalogs: tuple[Catalog, ...], below: tuple[str, ...]) -> Preset:

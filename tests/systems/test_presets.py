@@ -35,6 +35,26 @@ def names(prompt: Prompt) -> list[str]:
     return [part.name for part in prompt.parts]
 
 
+def test_the_profile_of_a_preset(tmp_path: Path) -> None:
+    """`deepseek` loads files as the seed does, all others by the open convention unless they name a profile."""
+    rows = "rows = [{ slot = 'append' }]\n"
+    assert load_preset("deepseek").instructions == "deepseek"
+    assert load_preset("claude_code").instructions == "agents"
+    assert pilot(tmp_path / "a", rows).instructions == "agents"
+    assert pilot(tmp_path / "b", "extends = 'deepseek@1.0.0'\n").instructions == "agents"
+    own = lay_out(
+        tmp_path / "c",
+        {
+            "one/1.0/preset.toml": f"format = 1\ninstructions = 'codex'\n{rows}",
+            "two/1.0/preset.toml": "format = 1\nextends = 'one'\n",
+        },
+    )
+    assert load_preset("two", own).instructions == "codex"
+    assert problems(tmp_path / "d", f"instructions = 'codx'\n{rows}") == [
+        "instructions: no profile 'codx'; did you mean codex?"
+    ]
+
+
 class TestFinding:
     """Which preset is loaded."""
 

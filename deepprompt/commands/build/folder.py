@@ -80,7 +80,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def gathered(options: argparse.Namespace) -> Surroundings:
+def gathered(options: argparse.Namespace, profile: str = DEFAULT_PROFILE) -> Surroundings:
     """Return what the options ask for of the folder."""
     around = gather(
         working_folder(options),
@@ -89,15 +89,15 @@ def gathered(options: argparse.Namespace) -> Surroundings:
         portable=options.portable,
         git=not (options.no_git or options.no_project),
         claude_md=options.claude_md,
-        profile=options.instructions or DEFAULT_PROFILE,
+        profile=options.instructions or profile,
         instructions_limit=options.instructions_limit,
     )
-    return dataclasses.replace(around, instructions=_advised(around.instructions, options))
+    return dataclasses.replace(around, instructions=_advised(around.instructions, options.instructions or profile))
 
 
-def _advised(instructions: InstructionFiles, options: argparse.Namespace) -> InstructionFiles:
+def _advised(instructions: InstructionFiles, profile: str) -> InstructionFiles:
     """Return the files with notes that name the option which loads more of a file that was cut."""
-    other = "" if options.instructions else "--instructions agents or "
+    other = "--instructions agents or " if profile == DEFAULT_PROFILE else ""
     advice = f"; load more of it with {other}--instructions-limit BYTES"
     notes = instructions.notes
     return InstructionFiles(

@@ -31,7 +31,7 @@ def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -
         custom = own_part("custom", options.custom_file)
         prompt = preset.compose(custom=custom, tools=inputs["tools"], budget=options.max_tokens)
         return dataclasses.replace(prompt, notes=(*prompt.notes, *notes))
-    around = gathered(options)
+    around = gathered(options, preset.instructions)
     prompt = preset.compose(around, budget=options.max_tokens, **inputs)
     for choice in preset.choices(around, **inputs):
         row = choice.row

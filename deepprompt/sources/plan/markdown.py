@@ -49,7 +49,10 @@ def open_fence(text: str) -> str:
 
 
 def code_ranges(text: str, kinds: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return where the code and comments of some kinds are: `span`, `fence`, `indent` and `comment`, in order."""
+    """Return where the code and comments of some kinds are: `span`, `fence`, `indent` and `comment`, in order.
+
+    `backticks` are the fences of backticks alone, without those of tildes.
+    """
     ranges: list[tuple[int, int]] = []
     blank, indented, comment, item = True, False, False, 0
     for line, place, fence in fenced_lines(text):
@@ -62,7 +65,7 @@ def code_ranges(text: str, kinds: tuple[str, ...]) -> list[tuple[int, int]]:
             item = 0
         indented = not fence and not mark and bool(line.strip()) and depth >= item + 4 and (blank or indented)
         kind = "fence" if fence else "indent" if indented else "comment" if comment or starts else ""
-        if kind in kinds:
+        if kind in kinds or (fence.startswith("`") and "backticks" in kinds):
             ranges.append((place, end))
         elif not fence:
             found = [*(_spans(line) if "span" in kinds else ()), *(_comments(line) if "comment" in kinds else ())]

@@ -12,6 +12,7 @@ AT = ("home", "walk", "root", "cwd", "touch")
 KINDS = ("global", "project", "local", "rule")
 STRIP = ("front matter", "comments")
 SKIP = ("span", "fence", "indent", "comment")
+ONE_FENCE = "backticks"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from deepprompt.sources.files import path_text, read_named, reason_of, shown_pat
 from deepprompt.sources.plan.profile import (
     AT,
     KINDS,
+    ONE_FENCE,
     SKIP,
     STRIP,
     Group,
@@ -167,7 +168,7 @@ def _imports(fields: Fields) -> Imports:
         fields.flag("punctuation"),
         fields.flag("letters"),
         fields.flag("escapes"),
-        _words(fields, "skip", SKIP, SKIP),
+        _words(fields, "skip", (*SKIP, ONE_FENCE), SKIP),
         _word(fields, "repeat", "chain", "never", "always"),
         fields.flag("outside"),
         fields.flag("home"),

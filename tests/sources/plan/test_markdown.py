@@ -47,6 +47,12 @@ def test_code_and_comments(case: str) -> None:
     assert [text[start:end] for start, end in code_ranges(text, ("span", "fence", "indent", "comment"))] == found
 
 
+def test_fences_of_backticks_alone() -> None:
+    """A dialect that knows no tildes reads what lies between them as text."""
+    text = "~~~\n@a.md\n~~~\n```\n@b.md\n```\n@c.md"
+    assert [mention.path for mention in find_mentions(text, Imports(skip=("backticks",)))] == ["a.md", "c.md"]
+
+
 def test_comments_of_whole_lines_are_removed() -> None:
     """Comments that start a line go, those in a line or in a fence stay."""
     text = "<!-- a -->\nb <!-- c -->\n```\n<!-- d -->\n```\n<!--\ne\n-->\nf"

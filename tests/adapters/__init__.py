@@ -1,0 +1,1 @@
+"""Adapters, each with its real framework where that is installed."""
