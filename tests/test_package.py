@@ -43,6 +43,7 @@ ROOMS = (
     "checks",
     "session",
     "inspector",
+    "fleet",
     "testing",
     "commands",
     "cli",
