@@ -44,6 +44,7 @@ ROOMS = (
     "session",
     "inspector",
     "fleet",
+    "recorder",
     "testing",
     "commands",
     "cli",

@@ -21,12 +21,12 @@ _KINDS = (".html", ".csv", ".parquet", ".json")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `report`."""
     parser.epilog = (
-        "A log is JSON Lines of request bodies, HAR, LiteLLM's or Helicone's logs, "
+        "A log is what 'deepprompt record' wrote, JSON Lines of request bodies, HAR, LiteLLM's or Helicone's logs, "
         "OpenTelemetry's spans as JSON, Langfuse's export, Codex' rollouts or Claude Code's transcripts; plain, gzip, "
         "xz or zstd. Exit 0: done; 1: more was lost than --fail-over allows, or a log cannot be read; 2: wrong usage."
     )
     parser.add_argument(
-        "paths", metavar="PATH", nargs="*", type=given, help="logs, or folders of them (default: the recorder's store)"
+        "paths", metavar="PATH", nargs="*", type=given, help="logs, or folders of them (default: what 'record' wrote)"
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument(
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error(f"--out writes {', '.join(_KINDS)}; {options.out!r} ends in none of them")
     paths = options.paths or [default_store()]
     if not options.paths and not os.path.isdir(paths[0]):
-        raise SourceError("nothing recorded yet; name a log")
+        raise SourceError("nothing recorded yet; run 'deepprompt record -- COMMAND' first, or name a log")
     prices = load_prices(options.prices) if options.prices else bundled_prices()
     found = report(paths, prices=prices, what_if=options.what_if or "")
     if options.out:

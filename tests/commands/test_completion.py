@@ -385,7 +385,7 @@ def test_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 NO_PATHS = {
-    "CAUSE", "COLUMN", "SERVICE", "SHARE",
+    "CAUSE", "COLUMN", "COMMAND", "DAYS", "SERVICE", "SHARE", "URL",
     "BYTES", "CHECK", "CODES", "FAMILY[@VERSION]", "HASH", "ISO", "KEY", "MOVE", "N", "NAME", "NAMES", "NAME[=TEXT]",
     "NAME=VALUE", "NEW", "OLD", "PROFILE",
     "PART[@VERSION]", "PROVIDER", "SECONDS", "SHELL", "TASK_REF", "TEXT", "TIME", "VERSION",

@@ -83,7 +83,7 @@ def test_nothing_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     """Without a path it reads the store, and says what to do if there is none."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert main(["report"]) == 1
-    assert b"nothing recorded yet; " in capsysbinary.readouterr().err
+    assert b"nothing recorded yet; run 'deepprompt record -- COMMAND' first" in capsysbinary.readouterr().err
 
 
 def test_own_prices(log: Path, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
