@@ -37,7 +37,7 @@ EXPIRED = "expired"
 
 _INDEX = re.compile(r"\b(messages|input|contents|content|parts|tool_calls)\[\d+\]")
 _ROWS, _TURNS = 10_000, 200
-_SHOWN = 100
+_SHOWN = 120
 _EXAMPLES = 20
 
 
