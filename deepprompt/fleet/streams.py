@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from deepprompt.errors import SourceError
 
@@ -81,7 +81,8 @@ def _unzstd(raw: IO[bytes], path: str) -> io.RawIOBase:
         import zstandard
     except ImportError:
         raise SourceError(f"{path}: is zstd; 'pip install deepprompt[report]' reads it, or unpack it first") from None
-    return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)  # type: ignore[return-value]
+    stream: Any = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+    return cast(io.RawIOBase, stream)
 
 
 def lines_of(path: str) -> Iterator[Line]:

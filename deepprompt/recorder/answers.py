@@ -48,7 +48,8 @@ def _unbrotli(data: bytes) -> bytes:
 def _unzstd(data: bytes) -> bytes:
     import zstandard
 
-    return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    unpacked: bytes = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    return unpacked
 
 
 _UNPACK: Mapping[str, Callable[[bytes], bytes]] = {
