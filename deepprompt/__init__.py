@@ -22,6 +22,8 @@ _NAMES = {
     "checks.segments": ("read_request",),
     "counters": ("count_tokens",),
     "errors": ("DeepPromptError", "PresetError"),
+    "fleet.readers": ("read_records",),
+    "fleet.report": ("report",),
     "prompt": ("DYNAMIC_CONTEXT_BOUNDARY", "Note", "Pace", "Part", "Prompt"),
     "providers.usage": ("Usage", "read_usage"),
     "request.request": ("Request", "build_cached_content", "build_request"),

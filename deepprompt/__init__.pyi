@@ -15,6 +15,8 @@ from deepprompt.checks.segments import read_request as read_request
 from deepprompt.counters import count_tokens as count_tokens
 from deepprompt.errors import DeepPromptError as DeepPromptError
 from deepprompt.errors import PresetError as PresetError
+from deepprompt.fleet.readers import read_records as read_records
+from deepprompt.fleet.report import report as report
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY as DYNAMIC_CONTEXT_BOUNDARY
 from deepprompt.prompt import Note as Note
 from deepprompt.prompt import Pace as Pace

@@ -55,6 +55,9 @@ BlameKind = Literal[
 ]  # fmt: skip
 """The first change between two requests that costs a cache hit; `deepprompt.checks.blame.blame.KINDS` explains each."""
 
+Complete = Literal["blame", "text", "usage"]
+"""What a record of a log is complete enough for: to blame and simulate, to compare its text, or to sum up usage."""
+
 MoveKind = Literal[
     "again", "turn", "clock", "time zone", "locale", "hash seed", "folder", "line ends", "home", "user", "host",
     "terminal", "listing", "umask", "temp",

@@ -44,6 +44,8 @@ ROOMS = (
     "session",
     "adapters",
     "inspector",
+    "fleet",
+    "recorder",
     "testing",
     "commands",
     "cli",

@@ -26,6 +26,8 @@ COMMANDS = {
     "lock": "pin every part of a project's prompts, or report changes",
     "check": "lint, lock and perturb a project's prompts, for CI",
     "cache": "simulate a provider's cache over a conversation",
+    "record": "run an agent and record its requests",
+    "report": "report what the cache costs in logs, and why",
     "explain": "list the parts of a prompt with sizes that add up",
     "inspect": "write a page that shows a prompt, a difference or a session",
     "batch": "write the files of a provider's batch, or join its results",

@@ -15,9 +15,10 @@ from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.recognise import model_of, provider_of_model
 from deepprompt.providers.rules import Rules
 from deepprompt.providers.segments import Segment
-from deepprompt.text.display import counted
+from deepprompt.text.display import counted, display
 from deepprompt.text.secrets import redact
 
+_MOST_CHANGES = 20
 # Kinds of changes that a terminal does not show.
 _UNSEEN = ("Unicode form", "byte order mark", "line ends", "white space", "trailing blanks", "escapes")
 
@@ -27,10 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A and B are files: the text of a prompt, what build --json printed, a saved session, or the JSON of a "
         "recorded request of any provider; or functions, as module:function. - is standard input. "
+        "A alone is a log as 'deepprompt report' reads it: every break in it is shown, with all that changed. "
         "Exit 0: B begins with all of A, so the cache loses nothing; 1: it does not; 2: wrong usage."
     )
     parser.add_argument("old", metavar="A", type=given, help="the earlier prompt or request")
-    parser.add_argument("new", metavar="B", type=given, help="the later one")
+    parser.add_argument("new", metavar="B", nargs="?", type=given, help="the later one; without it, A is a log")
     parser.add_argument(
         "--provider", type=given, metavar="NAME", help="estimate the cost by the rules of this provider"
     )
@@ -44,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
     """Print the first difference, its place and its cost."""
     if options.old == options.new == "-":
         options.usage_error("A and B cannot both be standard input")
+    if options.new is None:
+        return _run_on_log(options)
     if options.model and not options.provider:
         options.usage_error("--model needs --provider NAME, the provider of the model")
     old, new = load_request(options.old), load_request(options.new)
@@ -59,6 +63,33 @@ def run(options: argparse.Namespace) -> int:
     else:
         write_lines(_described(found, tokens, price, rules))
     return 0 if found is None else 1
+
+
+def _run_on_log(options: argparse.Namespace) -> int:
+    """Print every break of a log: what changed first, everything else that changed, and what it costs."""
+    from deepprompt.checks.blame.differences import all_changes
+    from deepprompt.fleet.breaks import breaks_in
+
+    reports: list[dict[str, object]] = []
+    breaks = 0
+    for one in breaks_in(options.old):
+        breaks += 1
+        rules = _rules(options, one.new)
+        price, tokens = price_change(one.old, one.new, rules), (total_tokens(one.old), total_tokens(one.new))
+        changes = all_changes(one.old, one.new)
+        if options.json:
+            places = [{"what": what, "place": place} for what, place in changes]
+            report = _report(one.found, tokens, price, rules)
+            reports.append({"request": one.where, "after": one.after, **report, "changes": places})
+            continue
+        lines = _described(one.found, tokens, price, rules)
+        write_lines([f"{one.where}, after {one.after}", *(f"  {line}" for line in lines)])
+        write_lines([*(f"    {what:<8} {display(place)}" for what, place in changes[:_MOST_CHANGES]), ""])
+    if options.json:
+        write_json(reports)
+    elif not breaks:
+        write("nothing broke: each request begins with all of the one before it in its conversation\n")
+    return int(bool(breaks))
 
 
 def _rules(options: argparse.Namespace, new: list[Segment]) -> Rules:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import stat
 from collections.abc import Callable
 from typing import Any
 
@@ -28,9 +27,9 @@ from deepprompt.commands.options import (
     working_folder,
 )
 from deepprompt.commands.output import say
+from deepprompt.commands.pages import new_page, write_page
 from deepprompt.counters import ESTIMATE, ByBytes, Counter
-from deepprompt.errors import MessageError, SourceError
-from deepprompt.inspector.page import render_page
+from deepprompt.errors import MessageError
 from deepprompt.inspector.timeline import timeline_view
 from deepprompt.inspector.views import View, difference_view, prompt_view
 from deepprompt.providers.facts import Facts, bundled_facts
@@ -46,13 +45,11 @@ from deepprompt.session.transcript import (
     read_transcript,
     sent_to,
 )
-from deepprompt.sources.files import open_named, reason_of, replace_file
 from deepprompt.text.parse import parse_json_lines
 from deepprompt.tokens import estimate_tokens
 
 # For a model that no provider is known by: an engine's cache, which reads any prefix that it has seen.
 _ENGINE = ("vllm", "any-model")
-_GENERATOR = b'<meta name="generator" content="deepprompt inspect">'
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -99,8 +96,8 @@ def run(options: argparse.Namespace) -> int:
     if options.old == options.new == "-":
         options.usage_error("A and B cannot both be standard input")
     view = _view(options)
-    path = _target(options.out)
-    _write(path, render_page(view).encode())
+    path = options.out or new_page()
+    write_page(path, view)
     if options.open:
         import webbrowser
         from pathlib import Path
@@ -208,32 +205,3 @@ def _rules(options: argparse.Namespace, facts: Facts, provider: str, model: str)
     if not provider or not model:
         provider, model = provider or _ENGINE[0], model or _ENGINE[1]
     return provider, facts.rules(facts.behind(provider, model), model)
-
-
-def _target(path: str | None) -> str:
-    """Return the path of the page: a new file, or an earlier page of ours. No other file is ever replaced."""
-    if not path:
-        import tempfile
-
-        return os.path.join(tempfile.mkdtemp(prefix="deepprompt-"), "page.html")
-    try:
-        mode = os.lstat(path).st_mode
-        if not stat.S_ISREG(mode) or _GENERATOR not in _begin(path):
-            raise SourceError(f"{path}: exists, and is not a page of 'deepprompt inspect'; name another file")
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{path}: {reason_of(error)}") from None
-    return path
-
-
-def _begin(path: str) -> bytes:
-    with open_named(path) as file:
-        return file.read(2048)
-
-
-def _write(path: str, data: bytes) -> None:
-    try:
-        replace_file(path, data, 0o600)
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{path}: {reason_of(error)}") from None

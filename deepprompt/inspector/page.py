@@ -22,7 +22,7 @@ from deepprompt.sources.files import reason_of
 from deepprompt.text.hidden import split_hidden
 
 STYLES = ("page.css",)
-SCRIPTS = ("draw.js", "prompt.js", "difference.js", "timeline.js", "start.js")
+SCRIPTS = ("draw.js", "prompt.js", "difference.js", "timeline.js", "report.js", "start.js")
 
 # In JSON these can only stand inside strings. `<` could end the block or begin a comment; line separators and lone
 # surrogates cannot be written everywhere.

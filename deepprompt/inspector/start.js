@@ -2,7 +2,7 @@
 (() => {
   const view = JSON.parse(document.getElementById("data").textContent);
   const page = document.getElementById("page");
-  ({ prompt: showPrompt, difference: showDifference, session: showSession })[view.kind](page, view);
+  ({ prompt: showPrompt, difference: showDifference, session: showSession, report: showReport })[view.kind](page, view);
   document.addEventListener("keydown", (event) => {
     const field = document.getElementById("find");
     if (event.key !== "/" || !field || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -52,6 +52,16 @@ def read_body(body: Body) -> list[Segment]:
     if not key and not any(name.partition(".")[0] in body for name in (*_SYSTEM, *_TOOLS, _PROMPT)):
         fields = ", ".join(map(str, list(body)[:8])) or "none"
         raise MessageError(f"not a request of any provider: no messages, contents or input; its fields are {fields}")
+    messages = body.get(key) or ()
+    if isinstance(messages, str):
+        messages = [{"role": "user", "content": messages}]
+    found = read_head(body) + read_messages(messages, key)
+    put_own_marks(body, found)
+    return found
+
+
+def read_head(body: Body) -> list[Segment]:
+    """Return the segments of a body before its messages."""
     found = _settings(body, _SETTINGS) + read_tools(body) + _settings(body, _SETTINGS_AFTER_TOOLS)
     for name in _SYSTEM:
         found += _ended(_system(body.get(name), name))
@@ -60,14 +70,14 @@ def read_body(body: Body) -> list[Segment]:
     for dialect in DIALECTS:
         if dialect.tool_choice is not None and (choice := dialect.tool_choice(body)) is not None:
             found.append(_setting(*choice))
-    messages = body.get(key) or ()
-    if isinstance(messages, str):
-        messages = [{"role": "user", "content": messages}]
-    found += read_messages(messages, key)
+    return found
+
+
+def put_own_marks(body: Body, segments: list[Segment]) -> None:
+    """Put the marks that a provider adds by itself on the segments of a body."""
     for dialect in DIALECTS:
         if dialect.mark_by_itself is not None:
-            dialect.mark_by_itself(body, found)
-    return found
+            dialect.mark_by_itself(body, segments)
 
 
 def unknown_fields(body: Body) -> dict[str, str]:

@@ -16,6 +16,7 @@ from deepprompt.checks.blame.blame import KINDS
 from deepprompt.cli import main
 from tests.support.layout import lay_out
 from tests.support.planted import PLANTS, RULES, TALK, body, built, edited, said
+from tests.support.traffic import made
 
 CaptureBytes = pytest.CaptureFixture[bytes]
 TAKEN = "a prompt is a file, a function as module:function, or 'build' with its options"
@@ -360,7 +361,7 @@ class TestUsage:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("a",), "the following arguments are required: B"),
+            ((), "the following arguments are required: A"),
             (("", "b"), "argument A: is empty"),
             (("a", "b", "--model", "x"), "--model needs --provider NAME, the provider of the model"),
             (("a", "b", "--provider", "antropic"), "no provider 'antropic'; there are: anthropic, bedrock, deepseek"),
@@ -377,3 +378,21 @@ class TestUsage:
         monkeypatch.chdir(tmp_path)
         stored(tmp_path, a="One.", b="Two.")
         assert message in wrong(capsysbinary, *arguments)
+
+
+def test_a_log(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+    """A log alone shows each of its breaks, all that changed there, and the price; without a break it says so."""
+    records = [record for record, _, _ in made(1) if record["agent"] == "messages"]
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps(record) + "\n" for record in records))
+    report = run(capsysbinary, log)
+    assert report.startswith(f"{log}:5, after {log}:4\n  edit: the text was edited\n    where  system[0], line")
+    assert "\n    changed  system[0]\n" in report
+    assert "anthropic claude-opus-5-5, facts of" in report
+    (found,) = json.loads(run(capsysbinary, log, "--json"))
+    assert (found["request"], found["kind"], found["place"]) == (f"{log}:5", "edit", "system[0]")
+    assert found["changes"] == [{"what": "changed", "place": "system[0]"}]
+    log.write_text("".join(json.dumps(record) + "\n" for record in records[:4]))
+    assert run(capsysbinary, log, code=0).startswith("nothing broke")
+    log.write_text('{"x": 1}\n')
+    assert "no request in it that could be compared" in failure(capsysbinary, log)

@@ -385,9 +385,9 @@ def test_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 NO_PATHS = {
-    "BYTES", "CAUSE", "CHECK", "CODES", "COLUMN", "FAMILY[@VERSION]", "HASH", "ISO", "KEY", "MOVE", "N", "NAME",
-    "NAME=VALUE", "NAMES", "NAME[=TEXT]", "NAME[@VERSION]", "NEW", "OLD", "PART[@VERSION]", "PRESET", "PROFILE",
-    "PROVIDER", "SECONDS", "SERVICE", "SHARE", "SHELL", "TASK_REF", "TEXT", "TIME", "VERSION",
+    "BYTES", "CAUSE", "CHECK", "CODES", "COLUMN", "COMMAND", "DAYS", "FAMILY[@VERSION]", "HASH", "ISO", "KEY", "MOVE",
+    "N", "NAME", "NAME=VALUE", "NAMES", "NAME[=TEXT]", "NAME[@VERSION]", "NEW", "OLD", "PART[@VERSION]", "PRESET",
+    "PROFILE", "PROVIDER", "SECONDS", "SERVICE", "SHARE", "SHELL", "TASK_REF", "TEXT", "TIME", "URL", "VERSION",
 }  # fmt: skip
 
 

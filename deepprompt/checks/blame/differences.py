@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import accumulate, groupby, takewhile
 
@@ -190,3 +191,19 @@ def _in_tools(was: Sequence[Block], now: Sequence[Block], index: int) -> tuple[B
 
 def _name(tool: Block) -> str:
     return tool.segments[0].tool
+
+
+def all_changes(old: Sequence[Segment], new: Sequence[Segment]) -> list[tuple[str, str]]:
+    """Return every block that differs, in order: what happened to it, and its place. What is appended is no change."""
+    was, now = ([(one.kind, one.role, one.place if one.kind == "setting" else "", one.text) for one in side]
+                for side in (old, new))  # fmt: skip
+    found: list[tuple[str, str]] = []
+    for what, i1, i2, j1, j2 in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+        if what == "equal" or (what == "insert" and i1 == len(was)):
+            continue
+        both = min(i2 - i1, j2 - j1)
+        found += [("changed", segment.place) for segment in new[j1 : j1 + both]]
+        found += [("removed", segment.place) for segment in old[i1 + both : i2]]
+        if i2 < len(was):
+            found += [("added", segment.place) for segment in new[j1 + both : j2]]
+    return found

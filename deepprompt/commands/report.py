@@ -1,0 +1,107 @@
+"""`deepprompt report`: what the cache costs in the requests of logs, and why, ranked by money."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from deepprompt.commands.options import given
+from deepprompt.commands.output import write_json, write_lines
+from deepprompt.commands.pages import write_page
+from deepprompt.errors import SourceError
+from deepprompt.fleet.prices import bundled_prices, load_prices
+from deepprompt.fleet.report import Report, report
+from deepprompt.fleet.store import default_store
+from deepprompt.fleet.summary import GROUPS, as_json, lines_of_report
+from deepprompt.sources.files import reason_of, replace_file
+
+_KINDS = (".html", ".csv", ".parquet", ".json")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `report`."""
+    parser.epilog = (
+        "A log is what 'deepprompt record' wrote, JSON Lines of request bodies, HAR, LiteLLM's or Helicone's logs, "
+        "OpenTelemetry's spans as JSON, Langfuse's export, Codex' rollouts or Claude Code's transcripts; plain, gzip, "
+        "xz or zstd. Exit 0: done; 1: more was lost than --fail-over allows, or a log cannot be read; 2: wrong usage."
+    )
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="*", type=given, help="logs, or folders of them (default: what 'record' wrote)"
+    )
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument(
+        "-o", "--out", type=given, metavar="FILE", help="write a page (.html), or rows for tables (.csv, .parquet)"
+    )
+    parser.add_argument(
+        "--by",
+        type=_groups,
+        default=("agent", "model"),
+        metavar="NAMES",
+        help=f"group by any of {', '.join(GROUPS)} (default: agent,model)",
+    )
+    parser.add_argument(
+        "--what-if", type=given, metavar="CAUSE", help="simulate without a cause: a kind, a place, or all"
+    )
+    parser.add_argument(
+        "--fail-over",
+        type=_percent,
+        metavar="SHARE",
+        help="exit 1 if breaks cost a larger share of the input, as in 5%%",
+    )
+    parser.add_argument("--prices", type=given, metavar="FILE", help="your own price table, instead of the bundled one")
+
+
+def _groups(value: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in value.split(","))
+    if wrong := [name for name in names if name not in GROUPS]:
+        raise argparse.ArgumentTypeError(f"no group {wrong[0]!r:.40}; there are: {', '.join(GROUPS)}")
+    return names
+
+
+def _percent(value: str) -> float:
+    try:
+        share = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"expected a share such as 5% or 0.05, not {value!r:.40}")
+    return share
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the report, or write it to a file, and compare what was lost with the limit."""
+    if options.out and not options.out.lower().endswith(_KINDS):
+        options.usage_error(f"--out writes {', '.join(_KINDS)}; {options.out!r} ends in none of them")
+    paths = options.paths or [default_store()]
+    if not options.paths and not os.path.isdir(paths[0]):
+        raise SourceError("nothing recorded yet; run 'deepprompt record -- COMMAND' first, or name a log")
+    prices = load_prices(options.prices) if options.prices else bundled_prices()
+    found = report(paths, prices=prices, what_if=options.what_if or "")
+    if options.out:
+        _write(options.out, found)
+    if options.json:
+        write_json(as_json(found))
+    elif not options.out or options.fail_over is not None:
+        write_lines(lines_of_report(found, options.by))
+    return int(options.fail_over is not None and found.lost_share() > options.fail_over)
+
+
+def _write(path: str, found: Report) -> None:
+    kind = os.path.splitext(path)[1].lower()
+    if kind == ".html":
+        from deepprompt.fleet.page import report_view
+
+        write_page(path, report_view(found))
+        return
+    from deepprompt.fleet.tables import as_csv, as_parquet
+
+    if kind == ".json":
+        import json
+
+        data = json.dumps(as_json(found), indent=1).encode()
+    else:
+        data = as_csv(found) if kind == ".csv" else as_parquet(found)
+    try:
+        replace_file(path, data, 0o600)
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{path}: {reason_of(error)}") from None

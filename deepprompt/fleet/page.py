@@ -1,0 +1,125 @@
+"""The view of a report for the inspector's page: a timeline, the causes, and the conversations with their turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from deepprompt.fleet.report import Report
+from deepprompt.fleet.tally import Cause, Row
+from deepprompt.inspector.page import label_of
+
+_COLUMNS = 120
+_MOST_TURNS = 300_000
+
+
+def report_view(found: Report) -> dict[str, Any]:
+    """Return a report for the page. Only the conversations that cost most have their turns, if there are very many."""
+    total = found.tally.total
+    files: dict[str, int] = {}
+    left = _MOST_TURNS
+    rows = []
+    for row in found.rows:
+        shown = row.turns[: max(left, 0)]
+        left -= len(shown)
+        rows.append(_row(found, row, len(shown), files))
+    return {
+        "kind": "report",
+        "title": label_of("What the cache costs"),
+        "requests": total.requests,
+        "conversations": found.tally.conversations,
+        "input": total.input,
+        "read": total.read,
+        "written": sum(total.written.values()),
+        "full": total.full,
+        "lost": total.lost,
+        "lost_share": round(found.lost_share(), 6),
+        "money": round(found.spent(), 6),
+        "currency": label_of(found.prices.currency),
+        "prices": label_of(found.prices.as_of),
+        "facts": label_of(found.facts),
+        "recorded": found.tally.recorded,
+        "unread": found.unread,
+        "timeline": _timeline(found.rows),
+        "causes": [_cause(found, cause) for cause in found.causes()[:200]],
+        "rows": rows,
+        "files": [label_of(file) for file in files],
+        "assumed": [label_of(sentence) for sentence in found.assumed],
+    }
+
+
+def _cause(found: Report, cause: Cause) -> dict[str, Any]:
+    return {
+        "kind": label_of(cause.kind),
+        "place": label_of(cause.place),
+        "source": label_of(cause.source),
+        "who": label_of(" ".join(filter(None, (cause.agent, cause.model)))),
+        "requests": cause.requests,
+        "conversations": cause.conversations,
+        "lost": cause.lost,
+        "extra": round(cause.extra),
+        "money": round(found.money(cause.extra, cause.model), 6),
+        "example": label_of(cause.example),
+        "old": label_of(cause.old),
+        "new": label_of(cause.new),
+    }
+
+
+def _row(found: Report, row: Row, turns: int, files: dict[str, int]) -> list[Any]:
+    """Return a conversation as a list, which takes a third of the space of an object."""
+    return [
+        label_of(row.session[:60] or f"#{row.number}"),
+        label_of(" ".join(filter(None, (row.agent, row.model)))),
+        _clock(row.start),
+        row.counts.requests,
+        row.counts.input,
+        row.counts.read,
+        row.counts.lost,
+        round(found.money(row.counts.paid, row.model), 6),
+        row.breaks,
+        [
+            [
+                round(turn.at - row.start, 1),
+                turn.read,
+                turn.written,
+                turn.full,
+                turn.lost,
+                label_of(turn.cause),
+                *_place(turn.where, files),
+            ]
+            for turn in row.turns[:turns]
+        ],
+        row.left_out + len(row.turns) - turns,
+    ]
+
+
+def _place(where: str, files: dict[str, int]) -> tuple[int, str]:
+    """Return the number of a file, and the line or entry in it."""
+    sign = ":" if where.rpartition(":")[2].isdecimal() else "#"
+    file, _, line = where.rpartition(sign)
+    return files.setdefault(file or where, len(files)), line if file else ""
+
+
+def _clock(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M") if 0 < at < 1e11 else ""
+
+
+def _timeline(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return the tokens over time in equal steps."""
+    turns = [turn for row in rows for turn in row.turns]
+    if not turns:
+        return []
+    first, last = min(turn.at for turn in turns), max(turn.at for turn in turns)
+    count = min(_COLUMNS, len(turns))
+    step = (last - first) / count or 1.0
+    columns: list[dict[str, Any]] = [
+        {"read": 0, "written": 0, "full": 0, "lost": 0, "miss": False, "at": _clock(first + number * step)}
+        for number in range(count)
+    ]
+    for turn in turns:
+        column = columns[min(int((turn.at - first) / step), count - 1)]
+        for name in ("read", "written", "full", "lost"):
+            column[name] += getattr(turn, name)
+        column["miss"] = column["miss"] or bool(turn.cause)
+    return columns

@@ -1,0 +1,202 @@
+"""Which conversation a request belongs to: the request that it continues, found by ids and by what the two share.
+
+Two requests are related within a session if the log names sessions, and anywhere else if it does not. The parent of a
+request is the latest one whose messages it begins with. If there is none, the conversation may be broken: then it is
+the one that shares most of what the model or its tools have said. A request with nothing of that kind begins a
+conversation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from deepprompt.checks.blame.blame import Blame, blame
+from deepprompt.checks.blame.kinship import begins_another
+from deepprompt.checks.cache.caches import Charge
+from deepprompt.fleet.bodies import Element, ReadBody, same_text
+from deepprompt.providers.segments import Segment
+
+# So many conversations are remembered for one thing that was said, and in all.
+_SAME = 8
+_MOST = 20_000
+_WEIGHT = 3
+# Only the latest of a long request are looked up.
+_LOOKED_UP = 400
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A request of the log, as the next one of its conversation needs it."""
+
+    body: ReadBody
+    at: float
+    where: str
+    conversation: Conversation
+    charge: Charge | None = None
+    mended: list[Segment] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Conversation:
+    """The requests that continue one another."""
+
+    number: int
+    session: str
+    tip: Request | None = None
+    began_with: frozenset[int] = frozenset()
+    """What the model had said in the first request: examples that belong to the prompt."""
+    requests: int = 0
+
+
+@dataclass(slots=True)
+class Placed:
+    """Where a request belongs, and what broke since the request before it."""
+
+    request: Request
+    parent: Request | None
+    """The request that it continues; None if it begins a conversation."""
+    broke: Blame | None = None
+
+
+@dataclass(slots=True)
+class Splitter:
+    """Finds the conversation of each request, in the order of time."""
+
+    count: int = 0
+    _said: dict[tuple[str, int], list[Conversation]] = field(default_factory=dict)
+    _open: dict[int, Conversation] = field(default_factory=dict)
+
+    def place(self, body: ReadBody, at: float, where: str, session: str) -> Placed:
+        """Return where a request belongs."""
+        said = list(_said(body))
+        parent, depth = self._begun(body, session, bool(said))
+        if said and (parent is None or parent.conversation.tip is not parent):
+            # Nothing ended where this one goes on, or something else went on there: it may be a broken conversation.
+            parent = self._broken(body, session, list(_said(body, depth))) or parent
+        broke = None
+        if parent is not None and not _extends(parent.body, body):
+            broke = blame(list(parent.body.segments), list(body.segments))
+            if broke is not None and broke.kind == "conversation":
+                parent, broke = None, None
+        if parent is None:
+            conversation = self._new(session, said)
+        elif parent.conversation.tip is parent:
+            conversation = parent.conversation
+        else:  # a branch
+            conversation = self._new(session, said)
+            conversation.began_with = parent.conversation.began_with
+        request = Request(body, at, where, conversation)
+        conversation.tip = request
+        conversation.requests += 1
+        if body.path:
+            tips = body.path[-1].node.tips.setdefault(session, [])
+            tips.append(request)
+            del tips[:-_SAME]
+        for key, _ in said[-_LOOKED_UP:]:
+            known = self._said.setdefault((session, key), [])
+            if conversation not in known:
+                known.append(conversation)
+                del known[:-_SAME]
+        return Placed(request, parent, broke)
+
+    def _new(self, session: str, said: list[tuple[int, int]]) -> Conversation:
+        self.count += 1
+        found = Conversation(self.count, session, began_with=frozenset(dict(said)))
+        self._open[found.number] = found
+        if len(self._open) > _MOST:
+            self._forget()
+        return found
+
+    def _forget(self) -> None:
+        """Forget the older half of the conversations."""
+        self._open = dict(list(self._open.items())[_MOST // 2 :])
+        self._said = {
+            key: kept
+            for key, known in self._said.items()
+            if (kept := [one for one in known if one.number in self._open])
+        }
+
+    def _begun(self, body: ReadBody, session: str, speaks: bool) -> tuple[Request | None, int]:
+        """Return the latest request whose messages this one begins with, and how many these are."""
+        best, depth = None, 0
+        for number in range(len(body.path) - 1, -1, -1):
+            tips: list[Request] = body.path[number].node.tips.get(session, [])
+            if tips and number == len(body.path) - 1 and not speaks:
+                return None, 0  # the same first message again begins a conversation of its own
+            if (found := _nearest(tips, body)) is None:
+                continue
+            alike = found.body.head is body.head or same_text(found.body.head, body.head)
+            if alike and (best is None or found.conversation.tip is found):
+                return found, number + 1
+            if best is None:  # unless one with the same prompt and tools waits to be continued further up
+                best, depth = found, number + 1
+        return best, depth
+
+    def _broken(self, body: ReadBody, session: str, said: list[tuple[int, int]]) -> Request | None:
+        """Return the latest request of the conversation that shares most with this one, out of what was said in it."""
+        votes: Counter[int] = Counter()
+        found: dict[int, Request] = {}
+        for key, weight in dict(said[-_LOOKED_UP:]).items():
+            for known in self._said.get((session, key), ()):
+                if known.tip is None:
+                    continue
+                if key not in known.began_with:
+                    votes[known.number] += weight
+                    found[known.number] = known.tip
+                elif known.requests == 1 and known.number not in found and _goes_on(known.tip.body.path, body.path):
+                    votes[known.number] += 0  # its examples are in both: only the first request can tell
+                    found[known.number] = known.tip
+        ranks = {number: (_shared(tip.body, body), votes[number], tip.at) for number, tip in found.items()}
+        for number in sorted(ranks, key=ranks.__getitem__, reverse=True)[:_SAME]:
+            if not begins_another(found[number].body.segments, body.segments):
+                return found[number]
+        return None
+
+
+def _nearest(tips: list[Request], body: ReadBody) -> Request | None:
+    """Return the request that is most likely continued, of several with the same messages, by prompts and tools."""
+    alike = [tip for tip in tips if tip.body.head is body.head or same_text(tip.body.head, body.head)]
+    if not alike:
+        own = {(segment.place, segment.text) for segment in body.head}
+        shares = [sum(len(one.text) for one in tip.body.head if (one.place, one.text) in own) for tip in tips]
+        most = max(shares, default=0)
+        near = [tip for tip, share in zip(tips, shares, strict=True) if share == most]
+        alike = [tip for tip in near if not begins_another(tip.body.segments, body.segments)]
+    return max(alike, key=lambda tip: (tip.conversation.tip is tip, tip.at), default=None)
+
+
+def _said(body: ReadBody, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield a key for each thing that the model or its tools have said, from a message on, and its weight.
+
+    What a tool returned tells more than what the model said: scripted runs repeat that word by word.
+    """
+    for element in body.path[start:]:
+        for segment in element.segments:
+            if segment.role == "assistant" or segment.kind == "tool_result":
+                yield hash((segment.kind, segment.text)), _WEIGHT if segment.kind == "tool_result" else 1
+
+
+def _shared(old: ReadBody, new: ReadBody) -> int:
+    """Return how many messages two requests share from the start."""
+    pairs = enumerate(zip(old.path, new.path, strict=False))
+    return next((number for number, (one, two) in pairs if one.node is not two.node), min(len(old.path), len(new.path)))
+
+
+def _goes_on(old: list[Element], new: list[Element]) -> bool:
+    """Whether a longer list of messages has most of a shorter one, somewhere."""
+    texts = {tuple(segment.text for segment in element.segments) for element in new}
+    kept = sum(tuple(segment.text for segment in element.segments) in texts for element in old)
+    return len(new) > len(old) and 2 * kept >= len(old)
+
+
+def _extends(old: ReadBody, new: ReadBody) -> bool:
+    """Whether a request begins with all of an earlier one, settings included. Equal pieces are the same objects."""
+    if old.head is not new.head and not same_text(old.head, new.head):
+        return False
+    return len(old.path) <= len(new.path) and all(map(_leads_alike, old.path, new.path))
+
+
+def _leads_alike(one: Element, two: Element) -> bool:
+    return one.node is two.node

@@ -1,0 +1,203 @@
+"""A report as text for a terminal, and as plain values for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from deepprompt.fleet.report import Report
+from deepprompt.fleet.tally import Cause, Counts, Row
+from deepprompt.text.display import counted, display
+
+GROUPS = ("day", "agent", "version", "provider", "model", "prompt")
+"""What `--by` can group by."""
+
+_CAUSES = 10
+_CONVERSATIONS = 5
+
+
+def lines_of_report(found: Report, by: Sequence[str] = ("agent", "model")) -> list[str]:
+    """Return the report as lines of text."""
+    tally, total = found.tally, found.tally.total
+    if not total.requests:
+        return ["no requests"]
+    lines = [
+        f"{counted(total.requests, 'request')} in {counted(tally.conversations, 'conversation')}, "
+        f"{counted(found.files, 'file')}",
+        f"input  {total.input:,} tokens: {_share(total.read, total.input)} read from the cache, "
+        f"{_share(sum(total.written.values()), total.input)} written to it, {_share(total.full, total.input)} in full",
+        f"cost   {_cost(found)}",
+        f"lost   {total.lost:,} tokens to breaks: {found.lost_share():.1%} of the input's cost",
+        "",
+    ]
+    causes = found.causes()
+    if causes:
+        lines += ["causes, by money", *_causes(found, causes), ""]
+    for name in by:
+        lines += [*_group(found, name), ""]
+    lines += _what_if(found) + _notes(found)
+    return lines
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "0%"
+
+
+def _cost(found: Report) -> str:
+    spent = found.spent()
+    total = found.tally.total
+    plain = f"{total.paid / total.input:.3f} of what the input costs without a cache" if total.input else "nothing"
+    money = f"{_money(found, spent)} for the input by prices of {found.prices.as_of}; " if spent else ""
+    return f"{money}{plain}"
+
+
+def _money(found: Report, amount: float) -> str:
+    sign = "$" if found.prices.currency == "USD" else f"{found.prices.currency} "
+    return f"{sign}{amount:,.2f}" if amount >= 0.1 else f"{sign}{amount:.4f}"
+
+
+def _causes(found: Report, causes: Sequence[Cause]) -> list[str]:
+    lines = []
+    for number, cause in enumerate(causes[:_CAUSES], 1):
+        price = _money(found, found.money(cause.extra, cause.model))
+        where = " ".join(filter(None, (display(cause.exact), f"({display(cause.source)})" if cause.source else "")))
+        who = display(" ".join(filter(None, (cause.agent, cause.model))))
+        lines.append(
+            f"{number:>3}. {price:>9}  {cause.lost:>10,} tokens  {cause.kind}{f' at {where}' if where else ''}"
+        )
+        lines.append(
+            f"       {counted(cause.requests, 'request')} in {counted(cause.conversations, 'conversation')}"
+            f"{f' of {who}' if who else ''}, such as {display(cause.example)}"
+        )
+        if cause.old or cause.new:
+            lines.append(f"       was {display(cause.old) or 'nothing'} | is {display(cause.new) or 'nothing'}")
+    if len(causes) > _CAUSES:
+        lines.append(f"     and {len(causes) - _CAUSES} more; --json has all")
+    return lines
+
+
+def _group(found: Report, name: str) -> list[str]:
+    place = GROUPS.index(name)
+    sums: dict[str, Counts] = {}
+    spent: dict[str, float] = {}
+    for key, counts in found.tally.groups.items():
+        sums.setdefault(key[place], Counts()).add(counts)
+        spent[key[place]] = spent.get(key[place], 0.0) + found.money(counts.paid, key[4])
+    rows = [["by " + name, "requests", "input", "read", "lost", "cost"]]
+    for value in sorted(sums, key=lambda one: (-spent[one], one) if name != "day" else (0.0, one)):
+        one = sums[value]
+        rows.append([
+            display(value) or "(unknown)", f"{one.requests:,}", f"{one.input:,}", _share(one.read, one.input),
+            f"{one.lost:,}", _money(found, spent[value]),
+        ])  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        )
+        for row in rows[:40]
+    ]
+
+
+def _what_if(found: Report) -> list[str]:
+    """Return what the requests would have cost without a cause."""
+    if (what := found.what_if) is None:
+        return []
+    sent, without = sum(what.sent.values()), sum(what.without.values())
+    saved = sum(found.money(what.sent[model] - what.without[model], model) for model in what.sent)
+    if not what.requests:
+        return [f"without {what.cause}: no request broke for it", ""]
+    return [
+        f"without {what.cause}: {counted(what.requests, 'break')} less, {(sent - without) / sent:.1%} of the simulated "
+        f"cost saved, {_money(found, saved)}",
+        "",
+    ]
+
+
+def _notes(found: Report) -> list[str]:
+    tally = found.tally
+    notes = []
+    if tally.recorded < tally.total.requests:
+        notes.append(
+            f"{tally.total.requests - tally.recorded:,} requests without recorded tokens: theirs are simulated"
+        )
+    if tally.usage_only:
+        notes.append(f"{tally.usage_only:,} requests of which only the tokens are known: no cause can be told")
+    if tally.failed:
+        notes.append(f"{counted(tally.failed, 'request')} failed and cost nothing")
+    if found.unread:
+        one = found.unread_examples[0]
+        notes.append(f"{counted(found.unread, 'line')} not read, such as {display(one.where)}: {display(one.why)}")
+    if tally.unknown:
+        names = ", ".join(sorted(tally.unknown, key=lambda name: -tally.unknown[name])[:5])
+        notes.append(f"fields that deepprompt does not know, compared as JSON: {display(names)}")
+    notes.append(f"what could have been read is simulated by facts of {found.facts}; --json lists what that assumes")
+    return [f"note: {note}" for note in notes]
+
+
+def as_json(found: Report) -> dict[str, object]:
+    """Return everything as plain values."""
+    tally = found.tally
+    return {
+        "facts_as_of": found.facts,
+        "prices_as_of": found.prices.as_of,
+        "currency": found.prices.currency,
+        "requests": tally.total.requests,
+        "conversations": tally.conversations,
+        "recorded": tally.recorded,
+        "usage_only": tally.usage_only,
+        "failed": tally.failed,
+        "total": _counts(tally.total) | {"money": round(found.spent(), 6)},
+        "lost_share": round(found.lost_share(), 6),
+        "causes": [_cause(found, cause) for cause in found.causes()],
+        "groups": [
+            dict(zip(GROUPS, key, strict=True))
+            | _counts(counts)
+            | {"money": round(found.money(counts.paid, key[4]), 6)}
+            for key, counts in sorted(tally.groups.items())
+        ],
+        "worst": [_row(found, row) for row in found.rows[:100]],
+        "what_if": None if found.what_if is None else _what_if_json(found),
+        "unknown": dict(sorted(tally.unknown.items())),
+        "unread": {
+            "lines": found.unread,
+            "examples": [{"where": one.where, "why": one.why} for one in found.unread_examples],
+        },
+        "assumed": list(found.assumed),
+    }
+
+
+def _counts(counts: Counts) -> dict[str, object]:
+    return {
+        "requests": counts.requests, "input": counts.input, "read": counts.read, "written": dict(counts.written),
+        "full": counts.full, "output": counts.output, "paid": round(counts.paid, 3), "lost": counts.lost,
+        "extra": round(counts.extra, 3),
+    }  # fmt: skip
+
+
+def _cause(found: Report, cause: Cause) -> dict[str, object]:
+    return {
+        "kind": cause.kind, "place": cause.place, "source": cause.source, "agent": cause.agent, "model": cause.model,
+        "requests": cause.requests, "conversations": cause.conversations, "lost": cause.lost,
+        "extra": round(cause.extra, 3), "money": round(found.money(cause.extra, cause.model), 6),
+        "example": cause.example, "exact": cause.exact, "old": cause.old, "new": cause.new,
+    }  # fmt: skip
+
+
+def _row(found: Report, row: Row) -> Mapping[str, object]:
+    start = datetime.fromtimestamp(row.start, UTC).isoformat(timespec="seconds") if 0 < row.start < 1e11 else ""
+    breaks = [{"where": turn.where, "cause": turn.cause, "lost": turn.lost} for turn in row.turns if turn.cause]
+    return {
+        "session": row.session, "agent": row.agent, "model": row.model, "start": start, **_counts(row.counts),
+        "money_lost": round(found.money(row.counts.extra, row.model), 6), "breaks": breaks,
+    }  # fmt: skip
+
+
+def _what_if_json(found: Report) -> dict[str, object]:
+    what = found.what_if
+    assert what is not None
+    saved = sum(found.money(what.sent[model] - what.without[model], model) for model in what.sent)
+    return {
+        "cause": what.cause, "breaks": what.requests, "sent": round(sum(what.sent.values()), 3),
+        "without": round(sum(what.without.values()), 3), "money_saved": round(saved, 6),
+    }  # fmt: skip

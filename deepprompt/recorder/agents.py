@@ -1,0 +1,60 @@
+"""Which variables make an agent send its requests through the recorder: a dated table, `assets/agents/<date>/`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deepprompt.catalog import bundled
+from deepprompt.errors import SourceError
+
+_FAMILY = "agents"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a command is run so that it is recorded."""
+
+    agent: str
+    """The name of the agent in the table; "" for a command that it does not know."""
+    environment: Mapping[str, str]
+    arguments: tuple[str, ...]
+    """Arguments that go before the command's own."""
+    owns_screen: bool
+    """Whether the agent draws on the whole terminal, so that nothing else may be written there."""
+
+
+def table() -> Mapping[str, Any]:
+    """Return the newest table of agents."""
+    catalog = bundled()
+    data: Mapping[str, Any] = json.loads(catalog.file(_FAMILY, catalog.versions(_FAMILY)[-1], "agents.json"))
+    return data
+
+
+def known_agents() -> list[str]:
+    """Return the names that `--for` takes."""
+    return [name for row in table()["agents"] for name in row["names"]]
+
+
+def upstreams(only: str = "") -> dict[str, str]:
+    """Return the address of each provider by its route; with `only`, that one address for all of them."""
+    return {route: only or address for route, address in table()["upstreams"].items()}
+
+
+def set_up(command: Sequence[str], address: str, agent: str = "") -> Setup:
+    """Return how to run a command whose requests are to go to `address`. `agent` names it, if its file does not."""
+    data = table()
+    name = agent or (os.path.basename(command[0]).removesuffix(".cmd").removesuffix(".exe") if command else "")
+    row = next((row for row in data["agents"] if name in row["names"]), None)
+    if agent and row is None:
+        raise SourceError(
+            f"no agent {agent!r:.40} in the table of {data['as_of']}; there are: {', '.join(known_agents())}"
+        )
+    routes = {route: f"{address}/{route}" for route in data["upstreams"]}
+    given = row["env"] if row is not None else data["sdks"]
+    environment = {key: value.format(**routes) for key, value in given.items()}
+    arguments = tuple(one.replace("{openai}", routes["openai"]) for one in (row or {}).get("arguments", ()))
+    return Setup(name if row is not None else "", environment, arguments, bool(row and row["screen"]))

@@ -1,0 +1,1 @@
+"""The traffic of many conversations."""

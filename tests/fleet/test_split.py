@@ -1,0 +1,85 @@
+"""Every break of made-up traffic is found with its kind and its place, mixed and shuffled too, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from deepprompt.fleet.bodies import BodyReader
+from deepprompt.fleet.record import session_in
+from deepprompt.fleet.split import Splitter
+from tests.support.traffic import made
+
+
+def found_in(records: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Return the kind and the place of the break before each request, by the name of the request."""
+    reader, splitter = BodyReader(), Splitter()
+    found: dict[str, tuple[str, str]] = {}
+    for record in sorted(records, key=lambda one: one["at"]):
+        body = reader.read(json.dumps(record["body"]))
+        placed = splitter.place(body, record["at"], record["id"], session_in(body.fields))
+        kind = "new" if placed.parent is None else placed.broke.kind if placed.broke else ""
+        found[record["id"]] = kind, placed.broke.place if placed.broke else ""
+    return found
+
+
+EXPECTED = {record["id"]: (kind, place) for record, kind, place in made()}
+
+
+def test_each_run_alone() -> None:
+    """Within one run, each break is named, and side requests begin conversations of their own."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for record, _, _ in made():
+        runs.setdefault(record["id"].rpartition("-")[0], []).append(record)
+    found = {name: what for run in runs.values() for name, what in found_in(run).items()}
+    assert found == EXPECTED
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_runs_mixed(seed: int) -> None:
+    """In one log of all agents, in any order, with the runs side by side, the same is found."""
+    records = [record for record, _, _ in made()]
+    chance = random.Random(seed)
+    offsets = {record["id"].rpartition("-")[0]: chance.uniform(0, 20) for record in records}
+    order = list(records)
+    for number, record in enumerate(order):
+        run, _, turn = record["id"].rpartition("-")
+        record["at"] = offsets[run] + 30 * int(turn) + number / 1e6
+    chance.shuffle(order)
+    assert found_in(order) == EXPECTED
+
+
+def test_sessions_apart() -> None:
+    """Requests of two named sessions are never related, however alike they are."""
+    reader, splitter = BodyReader(), Splitter()
+    talk = [
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "content": "Yo."},
+        {"role": "user", "content": "?"},
+    ]
+    bodies = [reader.read(json.dumps({"model": "m", "messages": talk[:size]})) for size in (1, 3)]
+    for session in ("a", "b"):
+        placed = splitter.place(bodies[0], 0, "x", session)
+        assert placed.parent is None
+    for session in ("a", "b"):
+        placed = splitter.place(bodies[1], 1, "y", session)
+        assert placed.parent is not None
+        assert placed.request.conversation.session == session
+
+
+def test_a_branch() -> None:
+    """A conversation that goes on from an earlier request in two ways is one tree, and nothing broke."""
+    reader, splitter = BodyReader(), Splitter()
+
+    def place(*texts: str) -> Any:
+        talk = [{"role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(texts)]
+        return splitter.place(reader.read(json.dumps({"model": "m", "messages": talk})), 0, "", "")
+
+    first = place("task")
+    one, two = place("task", "answer", "more"), place("task", "other answer", "else")
+    assert one.parent is first.request
+    assert two.parent is first.request
+    assert (one.broke, two.broke) == (None, None)
