@@ -13,7 +13,7 @@ from deepprompt.prompt import Prompt, read_part, write_part
 from deepprompt.session.messages import plain_json
 from deepprompt.session.notices import Change, Notices
 from deepprompt.session.prefix import as_prompt, comparable, frozen
-from deepprompt.session.saved import FORMAT, read_saved, write_saved
+from deepprompt.session.saved import FORMAT, pack, read_file, unpack, write_file
 from deepprompt.words import OnChange
 
 _KIND = "tail"
@@ -32,6 +32,7 @@ class Tail:
         self.prefix = frozen(prompt)
         """The frozen static prefix and tools, as a `Prompt` of its own."""
         self._notices.freeze(prompt)
+        self._told = 0
 
     def __repr__(self) -> str:
         return f"Tail(parts={len(self.prefix.parts)}, tools={len(self.prefix.tools)})"
@@ -50,7 +51,8 @@ class Tail:
         if prompt is not None:
             self._notices.compare(comparable(prompt, self.prefix))
         text = self._notices.text()
-        self._notices.mark_sent()
+        self._notices.mark_sent(self._told)
+        self._told += 1
         return text
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -62,20 +64,22 @@ class Tail:
             "parts": [write_part(part) for part in self.prefix.parts],
             "tools": self.prefix.tools,
             "notices": self._notices.state(),
+            "told": self._told,
         }
-        write_saved(os.fspath(path), plain_json(state).encode())
+        write_file(os.fspath(path), pack(plain_json(state).encode()))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tail:
         """Return a saved tail: its next news is what it would have been without the break."""
         name = os.fspath(path)
-        state = read_saved(name)
+        state = unpack(read_file(name), name)
         if state.get("kind") != _KIND:
             raise SessionError(f"{name}: a saved session, not a saved tail; load it with Session.load")
         try:
             parts = tuple(read_part(row) for row in state["parts"])
             tail = cls(Prompt(parts, state["tools"], fixed_order=True), on_change=state["on_change"])
-            tail._notices.restore(state["notices"])
+            tail._told = int(state["told"])
+            tail._notices.restore(state["notices"], tail._told)
         except (AttributeError, KeyError, TypeError, ValueError, DeepPromptError) as error:
             raise SessionError(f"{name}: damaged: {error!r:.200}; restore a copy, or start a new tail") from None
         return tail
