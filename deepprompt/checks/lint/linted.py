@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from deepprompt.checks.lint.findings import Finding, Subject
 from deepprompt.checks.lint.linter import lint_all
+from deepprompt.checks.lint.preset_names import texts_of
 from deepprompt.checks.lint.slow_text import without_keys
 from deepprompt.checks.settings import Settings
 from deepprompt.text.display import display
@@ -40,9 +41,11 @@ def lint_subject(subject: Subject, settings: Settings, model: str = "") -> Linte
     """Return the findings of a subject. `model` overrides the model that a request names."""
     found = tuple(lint_all([subject], settings, model))
     texts = {segment.place: segment.text for segment in reversed(subject.segments)} if found else {}
+    for preset in subject.presets if found else ():
+        texts |= {text.place: text.text for text in texts_of(preset) if text.own}
     frames = tuple(_frame(finding, texts.get(finding.place, "")) for finding in found)
     parts = sum(segment.kind != "setting" for segment in subject.segments)
-    files = frozenset(segment.place for segment in subject.segments) if subject.is_file else frozenset()
+    files = frozenset((*(segment.place for segment in subject.segments), *texts)) if subject.is_file else frozenset()
     return Linted(subject.name, found, frames, parts, files, subject.unread)
 
 
