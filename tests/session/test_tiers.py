@@ -205,7 +205,7 @@ def test_a_real_folder(tmp_path: Path) -> None:
 
     tiers = Tiers()
     messages = assemble_messages(
-        tiers.next(load_repository(repository), ["./a.py", "image", "no", "../x"], user_prompt="x")
+        tiers.next(load_repository(repository, map_budget=0), ["./a.py", "image", "no", "../x"], user_prompt="x")
     )
     assert text_of(messages[0]).startswith("MAIN\n\nEXTRA")
     assert "\na.py\n```\na = 1\n```" in "\n".join(map(text_of, messages))
