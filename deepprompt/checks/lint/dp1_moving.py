@@ -49,6 +49,6 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
     for slow in slow_texts(subject):
         lines = Lines(slow.segment.text if slow.movements else "")
         for code, what, start, end, count in slow.movements:
-            more = f", and {count - 1} more below it" if count > 1 else ""
+            more = f", and {count - 1} more" if count > 1 else ""
             message = f"{what}, {excerpt(slow.text[start:end])}{more}"
             yield Finding(code, message, subject.name, slow.segment.place, *lines.at(start))

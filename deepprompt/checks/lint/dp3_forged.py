@@ -125,6 +125,8 @@ def _forged(text: str, subject: Subject, segment: Segment) -> Iterator[tuple[str
     if own:  # what an author shows in code is shown, and no provider reads it as a token
         notes = []
         escape_roles(_without_markup(text), "", notes)
+    if subject.is_found and subject.is_authored(segment) and not subject.is_instruction_file(segment):
+        return  # a document about models names their tokens
     # Where a token is, a tag beside it is no structure of the author's.
     forged = any(note.detail == TOKEN for note in notes) or _is_outside(text, subject, segment)
     for note in notes if forged else ():

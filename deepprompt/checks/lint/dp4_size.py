@@ -12,6 +12,7 @@ from deepprompt.checks.lint.lines import Lines
 from deepprompt.checks.lint.slow_text import plain, without_code, without_keys
 from deepprompt.providers.segments import Segment
 from deepprompt.sources.instructions import WHITELIST
+from deepprompt.text.display import counted
 from deepprompt.text.hygiene import TRUNCATION_MARKER, is_blank
 from deepprompt.tokens import estimate_tokens
 
@@ -39,8 +40,10 @@ RULES = (
 
 _SECTION = re.compile(r"^#{1,2} ", re.MULTILINE)
 _BEGINNING = 80
+_BETWEEN = 240  # the most characters between two paragraphs of one repeated passage: a heading, a short line
 _FEWEST = 14  # the fewest different characters in a passage that means something
 _GAP = re.compile(r"\n(?:[ \t\r]*+\n|(?=#{1,6} ))[ \t\r\n]*+")
+_LINK = re.compile(r"^.{0,40}\[[^\]\n]{1,300}\]\([^)\n]{1,400}\)[.)\s]*$")
 _TITLE = re.compile(r"#{1,6} [^\n]*+\n*+")
 # Rows of tables, data, templates, links and quotations look alike in many places without being repeated text.
 _FORM = re.compile(
@@ -93,21 +96,38 @@ def _repeated(subject: Subject, parts: Sequence[Segment], shortest: int) -> Iter
     groups = [[part] for part in parts] if subject.is_file else [parts]
     for group in groups:
         lines: dict[int, Lines] = {}
-        for _, ((part, start, text), *others) in repeated_paragraphs(group, shortest):
-            for n in {part, *(number for number, _, _ in others)}:
+        for (part, start, text), (number, place, _), more in _passages(repeated_paragraphs(group, shortest)):
+            for n in (part, number):
                 lines.setdefault(n, Lines(group[n].text))
-            number, place, _ = others[0]
-            more = f", and {len(others) - 1} more" if len(others) > 1 else ""
-            where = f"{group[part].place}, line {lines[part].at(start)[0]}{more}"
+            where = f"{group[part].place}, line {lines[part].at(start)[0]}"
+            follows = f", and {counted(more, 'paragraph')} after it" if more else ""
             size = len(" ".join(text.split()))
-            message = f"{excerpt(without_keys(text))}, {size:,} characters, as in {where}"
+            message = f"{excerpt(without_keys(text))}, {size:,} characters{follows}, as in {where}"
             yield Finding("DP403", message, subject.name, group[number].place, *lines[number].at(place))
+
+
+def _passages(several: Repeated) -> list[tuple[_Paragraph, _Paragraph, int]]:
+    """Return each repeated passage: its first paragraph, the copy of that, and how many more paragraphs follow."""
+    pairs = sorted(((places[0], copy) for _, places in several for copy in places[1:]), key=lambda pair: pair[1][:2])
+    found: list[tuple[_Paragraph, _Paragraph, int]] = []
+    ends = ((-1, 0), (-1, 0))
+    for first, copy in pairs:
+        gaps = [(one[0], one[1] - end) for one, (part, end) in zip((first, copy), ends, strict=True) if one[0] == part]
+        if len(gaps) == 2 and all(0 <= gap <= _BETWEEN for _, gap in gaps):
+            found[-1] = (*found[-1][:2], found[-1][2] + 1)
+        else:
+            found.append((first, copy, 0))
+        ends = (first[0], first[1] + len(first[2])), (copy[0], copy[1] + len(copy[2]))
+    return found
 
 
 _Paragraph = tuple[int, int, str]  # the number of its part, where it starts there, and its text
 
 
-def repeated_paragraphs(parts: Sequence[Segment], shortest: int) -> list[tuple[str, list[_Paragraph]]]:
+Repeated = list[tuple[str, list[_Paragraph]]]
+
+
+def repeated_paragraphs(parts: Sequence[Segment], shortest: int) -> Repeated:
     """Return the paragraphs of prose that stand in several places, each with all of its places in order."""
     known: dict[str, list[_Paragraph]] = {}
     for number, part in enumerate(parts):
@@ -151,6 +171,8 @@ def _alike(places: list[_Paragraph]) -> list[tuple[str, list[_Paragraph]]]:
 def _is_prose(text: str, shortest: int) -> bool:
     """Whether a paragraph is made of sentences or points, and not of data, a form or links."""
     lines = text.split("\n")
+    if "\n" not in text and _LINK.search(text):  # a reference
+        return False
     formed = sum(_FORM.match(line) is not None for line in lines)
     words = " ".join(text.split())
     return len(words) >= shortest and len(set(words)) >= _FEWEST and 2 * formed < len(lines)

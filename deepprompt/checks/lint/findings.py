@@ -27,6 +27,15 @@ _SENT_WHOLE = re.compile(
     r"|agent\.md)|\.deepseek/instructions\.md|\.(?:claude|opencode|codex|gemini|agents)/(?:agents|commands|prompts|rules)/.+)$"
 )
 
+# How a prompt begins that was rendered for a model, and how short one is that need not.
+_ROLE = re.compile(
+    r"^(?:[#>* \t]{0,8}|[^\n]{0,200}[.!?:] )"
+    r"(?:You are (?:an?|the|acting|operating|working|helping|[A-Z])\b|You['’]re an? |Act as )",
+    re.MULTILINE,
+)
+_STAMPED = re.compile(r"\s*[*_]{0,2}[A-Za-z]{4,20}[*_]{0,2}: [^\n]{1,80}\n[*_]{0,2}[A-Za-z ]{2,20}[*_]{0,2}: ")
+_SHORT, _LONG = 1_000, 20_000
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -93,8 +102,17 @@ class Subject:
         return not self.is_found or _SENT_WHOLE.search(segment.place.replace("\\", "/")) is not None
 
     def is_authored(self, segment: Segment) -> bool:
-        """Whether a person wrote a segment as a document, so that a date in it is the document's."""
-        return self.is_file and (self.is_found or _SENT_WHOLE.search(segment.place.replace("\\", "/")) is not None)
+        """Whether a person wrote a segment as a document, so that the dates and ids in it are the document's.
+
+        Known files are; of others that were found in a folder, those that do not tell a model who it is.
+        """
+        if not self.is_file:
+            return False
+        if _SENT_WHOLE.search(segment.place.replace("\\", "/")):
+            return True
+        text = segment.text
+        titled = len(text) > _SHORT or text.lstrip().startswith(("#", "---")) or _STAMPED.match(text) is not None
+        return self.is_found and (len(text) > _LONG or (titled and _ROLE.search(text, 0, _SHORT) is None))
 
     def is_instruction_file(self, segment: Segment) -> bool:
         """Whether a segment is a file, or a piece of one, that the builder reads as instructions."""

@@ -25,8 +25,9 @@ _ADDRESS = re.compile(r"[^\s/@]{1,520}+@?[^\s\"'`<>]{0,80}+")
 _PRIVATE = re.compile(r"-----BEGIN [A-Z ]{0,30}KEY-----[A-Za-z0-9+/=\s]*+(?:-----END [A-Z ]{0,30}KEY-----)?")
 _EXTENTS = {"private key": _PRIVATE, "password in an address": _ADDRESS}
 _FILLER = re.compile(
-    r"x{4,}|\*{3}|\.{3}|…|0{6}|1234567|abc123|abcdef|example|sample|dummy|fake|placeholder|redacted|change|your|insert|test[-_]?key"
-    r"|eyJzdWIiOiIxMjM0NTY3ODkwIi",  # the last is the payload of the usual example of a web token
+    r"x{4,}|\*{3}|\.{3}|…|0{6}|1234567|abc123|abcdef|example|sample|dummy|fake|placeholder|redacted|change|your|insert|test[-_]?key|xyz|JBSWY3DPEHPK3PXP|C2y6yDjf5/R\+ob0N8A7Cgv|Eby8vdM02xNOcqF|\.signature\b"
+    # samples of web tokens, and the keys of emulators and of the usual second factor
+    r"|eyJzdWIiOiIxMjM0NTY3ODkwIi",
     re.IGNORECASE,
 )
 # Words that stand for a password, and hosts that only the author can reach: no real key is leaked there.
@@ -47,6 +48,7 @@ _LABELLED = re.compile(
 )
 _LABELS = ("passw", "passphrase", "pwd", "mot de passe", "contraseña", "senha", "api", "secret", "token", "bearer")
 _HEADER = re.compile(r"eyJ[\w-]*+[.!?]*+")  # the header of a web token, which is nearly always the same
+_BLAMED = re.compile(r"hard-?coded|anti-?pattern|❌|\bnever\b|\bbad\b|\bwrong\b", re.IGNORECASE)  # what not to do
 _KINDS = {"password": "password", "key": "API key", "token": "bearer token"}
 _SIGNS = str.maketrans("0134578@$!", "oieastbasi")
 _WORDY = re.compile(
@@ -98,7 +100,8 @@ def _announced(text: str) -> Iterator[Key]:
 def _is_drawn(found: re.Match[str]) -> bool:
     """Whether a labelled value looks random, so that no person would have written it."""
     key = found[found.lastgroup or ""]
-    if found.lastgroup == "token" and _HEADER.fullmatch(key):
+    line = found.string[found.end() : found.end() + 80].partition("\n")[0]
+    if _HEADER.fullmatch(key) or _BLAMED.search(line):
         return False
     changes = len(_CHANGE.findall(re.sub(r"[-_/]", "", key)))  # these separate the words of a name
     wordy = _WORDY.search(key.lower()) or _WORDY.search(key.lower().translate(_SIGNS)) or _FILLER.search(key)
@@ -134,5 +137,7 @@ def _is_example(kind: str, key: str) -> bool:
         user, _, rest = key.partition(":")
         password, _, _ = rest.partition("@")
         named = password.lower() in _WORDS or password == user or password[:1] in "$<{%[*"
+        named = named or re.search(r"[\[\]()\\^|*+]", f"{user}{password}") is not None  # a pattern
+        named = named or _WORDY.search(password.lower()) is not None
         return named or _FILLER.search(password) is not None or _NEAR.match(rest, len(password)) is not None
     return _FILLER.search(key) is not None or len(set(key)) < _FEWEST

@@ -52,7 +52,7 @@ class Look(NamedTuple):
     head: bool = False
     """Whether only the first lines of a text count, whatever words they have."""
     once: bool = False
-    """Whether several values with the same `name` in one text are one finding."""
+    """Whether several values with the same group `name` in one text are one finding."""
 
 
 def said_before(place: int, text: str) -> str:

@@ -149,34 +149,43 @@ def _is_process(match: re.Match[str], text: str) -> bool:
     return not match["value"].endswith(("123", "1234", "12345", "123456")) and is_stated(match, text)
 
 
+def _is_turn(match: re.Match[str], text: str) -> bool:
+    return not re.search(r"\b[01]$", match["value"]) and is_stated(match, text)
+
+
 def _is_left(match: re.Match[str], text: str) -> bool:
     return _CONDITION.search(before(match, text)) is None and is_stated(match, text)
 
 
 _SESSION = "the id of a session, a request or a run"
+# In a document of a person, ids and counts are records of the past: all of these count in rendered texts only.
 SESSIONS = (
-    Look("DP103", "a path with a random name", (ROW,), _RANDOM_PATH, _is_random_path),
+    Look("DP103", "a path with a random name", (ROW,), _RANDOM_PATH, _is_random_path, only_rendered=True),
     Look(
         "DP103", _SESSION,
         ("session", "req", "trace", "span", "correlation", "conversation", "chat", "thread", "run", "invocation",
          "execution", "interaction", "turn", "message", "job", "transaction", "workflow"),
-        _ID, _is_id,
+        _ID, _is_id, only_rendered=True,
     ),
-    Look("DP103", _SESSION, ("id",), _ID_LINE, _is_number),
+    Look("DP103", _SESSION, ("id",), _ID_LINE, _is_number, only_rendered=True),
 )  # fmt: skip
 PROCESSES = (
-    Look("DP107", "an object's address", (" at 0x",), _ADDRESS, is_stated),
-    Look("DP106", "a process id", ("pid", "process"), _PROCESS, _is_process),
+    Look("DP107", "an object's address", (" at 0x",), _ADDRESS, is_stated, only_rendered=True),
+    Look("DP106", "a process id", ("pid", "process"), _PROCESS, _is_process, only_rendered=True),
 )
 COUNTS = (
-    Look("DP109", "a count of turns", ("turn", "iteration", "request", "message", "step"), _COUNTER, is_stated),
-    Look("DP109", "a count of turns", ("turn", "iteration", "round"), _TURN_LINE, is_stated),
+    Look(
+        "DP109", "a count of turns", ("turn", "iteration", "request", "message", "step"), _COUNTER, is_stated,
+        only_rendered=True,
+    ),
+    Look("DP109", "a count of turns", ("turn", "iteration", "round"), _TURN_LINE, _is_turn, only_rendered=True),
     Look(
         "DP110", "what is used or left",
         ("token", "credit", " left", "remaining", "context", "cost ", "spent", "budget"), _BUDGET, _is_left,
+        only_rendered=True,
     ),
 )  # fmt: skip
 RANDOM = (
-    Look("DP102", "a random id", (ROW,), _RANDOM, _is_random, only_prose=True),
+    Look("DP102", "a random id", (ROW,), _RANDOM, _is_random, only_prose=True, only_rendered=True),
     Look("DP102", "a header with a random value", (), _HEADER, _is_header, only_rendered=True, head=True),
 )

@@ -34,7 +34,15 @@ _NOBODY = re.compile(
     r"you|me|someone|somebody|foo|bar|alice|bob|carol|john|jane|johndoe|janedoe|john\.doe|jdoe|example|test|tester|dev"
     r"|developer|runner|runneradmin|ubuntu|debian|node|app|vscode|codespace|coder|jovyan|git|deploy|deployer|docker|container"
     r"|circleci|jenkins|vagrant|pi|admin|administrator|root|guest|agent|sandbox|nonroot|linuxbrew|shared|public|default|www"
-    r"|www-data|gitpod|project|\.\.\.?|…|.{0,60}(?:user|name|your|xxx).{0,60}"
+    r"|www-data|gitpod|project|nobody|suspect|victim|attacker|student|employee|target|workspace|\.\.\.?|…|.{0,60}(?:user|name|your|xxx).{0,60}"
+)
+# A path in an example, and words beside one that is shown as a fault or in a log.
+_SHOWN_PATH = re.compile(r"[\\/](?:my[-_]?(?:project|app|repo)|example|foo|some[-_]project)\w*(?:[\\/]|$)", CASELESS)
+_BLAMED = re.compile(
+    r"hard-?coded|user-specific|\b(?:instead of|never|avoid|don['’]t|do not|fail(?:ed|s|ure)?|error|fixture|wrong|bad"
+    r"|traceback)\b"
+    r"|^[ \t>]{0,8}\[\w+\]",
+    CASELESS,
 )
 _ROUTE = re.compile(
     r"\b(?:rout(?:e|es|er|ing)|endpoint|page|screen|tab|ur[il]s?|redirect\w*|navigat\w*|GET|POST|link\w*)\b",
@@ -88,7 +96,7 @@ _GIT_STATUS = re.compile(
 _GIT_LINE = re.compile(rf"{LINE_START}(?P<value>branch{LABEL_END}\w[\w./+-]{{0,100}})(?=[ \t]*$| \()", LINES)
 _HASH = r"(?=[0-9]{0,40}[a-f])(?=[a-f]{0,40}[0-9])[0-9a-f]{7,40}"
 _LOG_LINE = re.compile(
-    rf"^[ \t>*|/\\-]{{0,12}}(?:commit )?"
+    rf"^[ \t>*|/\\-]{{0,12}}(?:commit )?(?P<name>)"
     rf"(?P<value>`?{_HASH}`?(?: \([^()\n]{{1,80}}\))?:?(?: [^\n]{{1,200}}|(?=[ \t]*$)))",
     re.MULTILINE,
 )
@@ -99,8 +107,11 @@ def _is_somebody(match: re.Match[str], text: str) -> bool:
     name = match["name"].lower().rstrip(".…")
     if not name or _NOBODY.fullmatch(name):
         return False
-    routed = match["value"].startswith("/home/") and _ROUTE.search(line_around(match, text))
-    return not routed and is_stated(match, text)
+    around = line_around(match, text)
+    routed = match["value"].startswith("/home/") and _ROUTE.search(around)
+    return (
+        not routed and not _SHOWN_PATH.search(match["value"]) and not _BLAMED.search(around) and is_stated(match, text)
+    )
 
 
 def _is_temporary(match: re.Match[str], text: str) -> bool:
@@ -145,7 +156,7 @@ FOLDERS = (
         _TEMP,
         _is_temporary,
         digits=False,
-        in_blocks=True,
+        only_rendered=True,
     ),
     Look(
         "DP104", _HOMES, ("/home/", "/users/", "users\\"), _HOME, _is_somebody, digits=False, in_blocks=True, once=True
@@ -156,8 +167,9 @@ STATES = (
     Look("DP112", _CHECKED_OUT, ("branch", "head", "commit"), _GIT, is_stated, digits=False, only_rendered=True),
     Look("DP112", _CHECKED_OUT, ("branch", "head"), _GIT_STATUS, is_stated, digits=False, only_prose=True,
          only_rendered=True),
-    Look("DP112", _CHECKED_OUT, ("branch",), _GIT_LINE, is_fact, digits=False),
-    Look("DP112", "a line of git's log", (HEX_ROW,), _LOG_LINE, _is_logged, only_rendered=True),
-    Look("DP111", _MACHINES, _NAMES, _MACHINE, _is_host, digits=False),
-    Look("DP111", _MACHINES, ("uptime", "load average", "memory", " ram", "disk"), _MACHINE, _is_host),
+    Look("DP112", _CHECKED_OUT, ("branch",), _GIT_LINE, is_fact, digits=False, only_rendered=True),
+    Look("DP112", "a line of git's log", (HEX_ROW,), _LOG_LINE, _is_logged, only_rendered=True, once=True),
+    Look("DP111", _MACHINES, _NAMES, _MACHINE, _is_host, digits=False, only_rendered=True),
+    Look("DP111", _MACHINES, ("uptime", "load average", "memory", " ram", "disk"), _MACHINE, _is_host,
+         only_rendered=True),
 )  # fmt: skip

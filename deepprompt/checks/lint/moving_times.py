@@ -54,6 +54,8 @@ _NOW = (
     r"|текущ(?:ая|ее) (?:дата|время))|今天(?:的日期)?|(?:当前|當前|现在|現在)[的の]?(?:时间|時間|日期|日時|時刻)?"
     r"|今日(?:の日付)?|本日|오늘(?:의 날짜)?|현재 ?(?:시간|시각|날짜)"
 )
+_PLACEHOLDER = re.compile(r"\{\{?|\}|<\w+>|YYYY|\$\w|%[YmdH]")
+_MONTH_ONLY = re.compile(rf"{_MONTH},? \d{{4}}", CASELESS)
 _CLOCK = re.compile(rf"(?:{_NOW}){_LINK}(?P<value>{_MOMENT})", LINES)
 _NOW_WORDS = (
     "current", "today", "now", "present", "the date", "the time", "the year", "the month", "system", "server", "local",
@@ -95,7 +97,7 @@ _DATE_ALONE = re.compile(
 _DOCUMENT = re.compile(
     rf"{LINE_START}(?:author|auditor|by|version|status|title|subject|from|to|updated|last[ _]updated|created|deciders?"
     rf"|tags?|owner|category|name|event|location|venue|amount|total|vendor|invoice|scope|context|decision|reviewer|branch"
-    rf"|project|methodology|model|source){LABEL_END}",
+    rf"|project|methodology|model|source|pr|issue|task|ticket|priority|assignee){LABEL_END}",
     LINES,
 )
 _PAST = re.compile(
@@ -119,7 +121,14 @@ def _is_clock(match: re.Match[str], text: str) -> bool:
         return False
     if re.fullmatch(r"20\d\d-\d\d", value) and "month" not in label:
         return False
+    if _MONTH_ONLY.fullmatch(value) and "month" not in label and "date" not in label:
+        return False
     if ("year" in label or "month" in label) and re.fullmatch(_TIME, value):
+        return False
+    row = text[text.rfind("\n", 0, match.start()) + 1 : match.start() + 400].partition("\n")[0]
+    if row.lstrip().startswith("|") and _PLACEHOLDER.search(row):  # a table of what placeholders stand for
+        return False
+    if label.strip(" (,`\"'") == "today" and re.fullmatch(_TIME, value):  # "today 15:00" is an input
         return False
     earlier = before(match, text)[: -len(label)]
     return SHOWN.search(_WRITTEN.sub(" ", label)) is None and SHOWN.search(earlier) is None
@@ -128,7 +137,8 @@ def _is_clock(match: re.Match[str], text: str) -> bool:
 def _is_stamp(match: re.Match[str], text: str) -> bool:
     # A person wrote a time without a label and without seconds.
     shown = re.search(r"\d:?\d\d:?00(?![:\d])", match["value"][:24]) or text[: match.start()].endswith(":\n")
-    return not shown and not _PAST.search(before(match, text)) and is_stated(match, text)
+    dated = _DOCUMENT.search(text, max(0, match.start() - NEAR), match.start())
+    return not shown and not dated and not _PAST.search(before(match, text)) and is_stated(match, text)
 
 
 def _is_dated(match: re.Match[str], text: str) -> bool:

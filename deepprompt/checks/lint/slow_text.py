@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 _FENCE = re.compile(r"[ \t>]{0,12}+(?:[-*+]|\d{1,3}[.)])?[ \t]{0,4}+(`{3,}+|~{3,}+)[ \t]*+([^\s`{]*+)[^`]*+")
 _WITHOUT_LANGUAGE = ("", "text", "txt", "plain", "plaintext", "env")
-_FRONT = re.compile(r"---\n(?:[^\n]{0,1000}+\n){0,60}?---(?:\n|$)")
+_FRONT = re.compile(r"---\n(?:[^\n]{0,1000}+\n){0,400}?---(?:\n|$)")
 _EXAMPLES = re.compile(r"<(/?)(?:[\w-]{0,20}[_-])?examples?(?=[\s>])", re.IGNORECASE)
 _INLINE = re.compile(r"(?<!`)(`{1,2}+)(?!`)([^`\n]{1,300}+)\1(?!`)")
 _LOG = re.compile(r"^[ \t>]{0,12}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\n]*+", re.MULTILINE)
 _OWN_LABEL = re.compile(r"(?<!\w)[A-Za-z][\w-]{1,60}+['\"]?[ \t]{0,4}[:=]")
 _INDENTED = re.compile(r"^(?: {4}|\t)[^\n]*+", re.MULTILINE)
 _COMMENT = re.compile(r"(?:<!--|#|//) ?deepprompt: allow\b[^\n]*?(?:-->|$)", re.MULTILINE)
+_EXAMPLE_FILE = re.compile(r"(?:^|[\\/])examples?\b[^\\/]*$", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t>]*+\n")
 
 SHOWN = re.compile(
@@ -129,7 +130,8 @@ def slow_texts(subject: Subject) -> tuple[SlowText, ...]:
 def _slow_texts(subject: Subject) -> Iterator[SlowText]:
     """Yield the slow texts of a subject; the boundary ends them."""
     for segment in subject.segments[: prefix_end(subject.segments)]:
-        if segment.changing or segment.kind == "setting":
+        shown = subject.is_found and _EXAMPLE_FILE.search(segment.place)
+        if segment.changing or segment.kind == "setting" or shown:
             continue
         text = plain(segment)
         boundary = REAL_BOUNDARY.search(text) if BOUNDARY_LINE in text else None
