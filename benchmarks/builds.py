@@ -25,6 +25,9 @@ from deepprompt import (
     render_project_context,
 )
 from deepprompt.prompt import Pace
+from deepprompt.sources.instructions import InstructionFiles
+from deepprompt.sources.skills import SkillStore
+from deepprompt.sources.surroundings import Surroundings
 from deepprompt.systems.context import forget
 from deepprompt.systems.presets import load_preset
 
@@ -104,8 +107,28 @@ def rows(settings: Settings) -> Iterator[Row]:
     )
     yield row("prefix and suffix as a pair, a new context", compare({"join": join, "ours": build_pair}, rounds))
     yield row("build() and SHA-256, a new context", compare({"join": join, "ours": build_hashed}, rounds), target=6)
+    yield from _composed(fixed, lists, contexts, rounds)
     yield from _beyond_latin(builder, join, rounds)
     yield from _preset(rounds)
+
+
+def _composed(
+    fixed: list[str], lists: Iterator[list[str]], contexts: list[ProjectContext], rounds: int
+) -> Iterator[Row]:
+    """Measure a turn of the same prompt, composed from a preset: another context, nothing else has changed."""
+    base = [Part(f"part {number}", text, Pace.RELEASE, "benchmark") for number, text in enumerate(fixed[:PARTS])]
+    files = InstructionFiles(
+        [InstructionFile(f"/project/{n}/AGENTS.md", f"# Rules {n}\n{SENTENCE * 22}\n") for n in range(3)]
+    )
+    skills = SkillStore()
+    arounds = cycle([Surroundings(files, skills, context) for context in contexts])
+    preset = load_preset("deepseek@1.0.0")
+
+    def compose() -> str:
+        return preset.compose(next(arounds), base=base).text
+
+    samples = compare({"join": lambda: "".join(next(lists)), "ours": compose}, rounds)
+    yield row("Preset.compose(), another context, nothing else changed", samples, target=40)
 
 
 def _beyond_latin(builder: SystemPromptBuilder, join: Callable[[], str], rounds: int) -> Iterator[Row]:

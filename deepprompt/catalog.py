@@ -79,6 +79,10 @@ class Catalog:
                 f"{self.label}: {family}: {error}; name the folder as PEP 440 has it, such as 1.0.0"
             ) from None
 
+    def is_copy_of(self, other: Catalog) -> bool:
+        """Whether this catalogue is released with the same files as another."""
+        return self._manifest is not None and self._manifest == other._manifest
+
     def families_with(self, file: str) -> list[str]:
         """Return the names of the families that have a file of this name in some version, sorted."""
         found = [path.split("/") for path in self._paths if path.endswith(f"/{file}")]

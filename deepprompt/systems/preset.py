@@ -15,6 +15,7 @@ from deepprompt.catalog import Catalog, bundled
 from deepprompt.prompt import BOUNDARY_PART, Note, Pace, Part, Prompt
 from deepprompt.sources.files import path_text
 from deepprompt.sources.project import ProjectContext
+from deepprompt.sources.skills import SkillStore
 from deepprompt.sources.surroundings import Surroundings
 from deepprompt.systems.budget import check_budget
 from deepprompt.systems.builder import DEEPSEEK_V1, SystemPromptBuilder
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from deepprompt.words import Order
 
 CLAUDE_CODE = "claude_code@2.1.37"
+_NO_SKILLS = SkillStore()  # always the same, so that a prompt which was composed before is found
 _SEEDS = {"": CLAUDE_CODE, "claude_code": CLAUDE_CODE, "deepseek": DEEPSEEK_V1}
 """What the names of the specification's presets mean, whatever newer versions there are."""
 
@@ -199,7 +201,8 @@ def _inputs(config: PromptAssemblyConfig, preset: Preset) -> tuple[Surroundings,
         "output_style": style,
     }
     notes = [Note("skipped", what, f"no row of {preset.name} shows this") for what in unknown]
-    return Surroundings(project=_project(config), claude_md=config.claude_md_content), inputs, notes
+    around = Surroundings(skills=_NO_SKILLS, project=_project(config), claude_md=config.claude_md_content)
+    return around, inputs, notes
 
 
 def _project(config: PromptAssemblyConfig) -> ProjectContext:
@@ -213,6 +216,7 @@ def _deepseek(config: PromptAssemblyConfig, composed: Prompt) -> Prompt:
     return replace(builder.compose(composed.tools), notes=(*builder.compose().notes, *composed.notes))
 
 
+@lru_cache(maxsize=16)
 def behind_boundary(preset: Preset) -> Preset:
     """Return a preset with its rows in the order of their pace: from pace SESSION on, they stand behind a boundary."""
     rows = sorted((row for row in preset.rows if row.kind != "boundary"), key=lambda row: row.pace)

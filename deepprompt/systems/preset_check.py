@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deepprompt.systems.presets import Preset
 
 _WORDS = ("always", "tool:NAME", "set:VARIABLE", "list:NAME", "item:FIELD")
-_NOT_READ = (".md", ".json", ".toml", ".table")
+_READ = (".md", ".json", ".toml")
 
 
 def check(preset: Preset, catalog: Catalog, data: Mapping[str, Any]) -> list[str]:
@@ -289,7 +289,7 @@ class _Checker:
             file.path for file in every_file(preset) if file.catalog is self.catalog and file.family == preset.family
         }
         for path in self.catalog.files(preset.family, preset.version):
-            if path not in known and path not in (FILE, OVERRIDES) and path.endswith(_NOT_READ):
+            if path not in known and path not in (FILE, OVERRIDES) and path.endswith(_READ):
                 names = [row.name for row in preset.rows]
                 near = nearest(path.removesuffix(".md"), names, 0.75)
                 hint = f"; did you mean {near[0]}.md?" if near else ""

@@ -77,8 +77,7 @@ class Preset(Value):
         """Return the preset with its rows in one of its other orders."""
         if order not in self.orders:
             raise UnknownPartError(f"no order named {order!r}; there are: {', '.join(self.orders) or 'none'}")
-        rows = {row.name: row for row in self.rows}
-        return self.but(rows=tuple(rows[name] for name in self.orders[order]), kept={})
+        return _ordered(self, order)
 
     def compose(
         self,
@@ -143,6 +142,12 @@ class Preset(Value):
         return reminder_of(self, name, trigger, variables)
 
 
+@lru_cache(maxsize=16)
+def _ordered(preset: Preset, order: str) -> Preset:
+    rows = {row.name: row for row in preset.rows}
+    return preset.but(rows=tuple(rows[name] for name in preset.orders[order]), kept={})
+
+
 def load_preset(ask: str = "deepseek", *catalogs: Catalog | str | PathLike[str]) -> Preset:
     """Return a preset by `NAME`, `NAME@VERSION` or a specifier such as `NAME~=1.0`, from your catalogues or bundled.
 
@@ -200,7 +205,7 @@ def _load(ask: str, catalogs: tuple[Catalog, ...], below: tuple[str, ...]) -> Pr
     from deepprompt.text.parse import parse_toml
 
     problems: list[str] = []
-    if family in bundled().families():
+    if family in bundled().families() and not catalog.is_copy_of(bundled()):
         problems.append(f"{catalog.label}:{family}/{version}/{FILE}: {family} is bundled; extend it under another name")
     place = f"{catalog.label}:{family}/{version}/{FILE}"
     try:

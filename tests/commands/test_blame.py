@@ -155,10 +155,11 @@ def test_from_build_to_blame(tmp_path: Path, capsysbinary: CaptureBytes) -> None
         "json": ("--json",),
         "request": ("--to", "openai", "--model", "gpt-5.6-sol", "--message", "Hi."),
     }
+    folder = ("--cwd", str(tmp_path), "--preset", "deepseek@1.0.0")
     for side in ("old", "new"):
         for name, options in forms.items():
             out = str(tmp_path / f"{side}.{name}")
-            assert main(["build", "--cwd", str(tmp_path), "--no-git", "--quiet", "--out", out, *options]) == 0
+            assert main(["build", *folder, "--no-git", "--quiet", "--out", out, *options]) == 0
         lay_out(tmp_path, {"AGENTS.md": "One.\nZwei.\nThree.\n"})
     for old in forms:
         for new in forms:

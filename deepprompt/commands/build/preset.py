@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 DEFAULT = DEEPSEEK_V1
+NEUTRAL = "coder"
+"""The preset for models of other vendors: it names none."""
 
 
 def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -> Prompt:
     """Return the prompt that the options ask for, and add to `rows` why each row of the preset is in it or left out."""
     notes: list[Note] = []
-    preset = _preset(options)
+    preset = _preset(options, notes)
     inputs = _inputs(options, notes)
     if options.custom_file:
         custom = own_part("custom", options.custom_file)
@@ -43,10 +45,10 @@ def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -
     return dataclasses.replace(prompt, parts=parts, notes=(*prompt.notes, *notes))
 
 
-def _preset(options: argparse.Namespace) -> Preset:
+def _preset(options: argparse.Namespace, notes: list[Note]) -> Preset:
     """Return the preset, with its rows in the order that the options ask for."""
     own = () if options.base else options.parts
-    preset = load_preset(DEFAULT if options.base else options.preset or DEFAULT, *own)
+    preset = load_preset(_ask(options, notes), *own)
     if options.order:
         preset = preset.ordered(options.order)
     if options.environment_last:
@@ -56,6 +58,21 @@ def _preset(options: argparse.Namespace) -> Preset:
             options.usage_error(f"--environment-last is for presets without a boundary; {preset.name} has one")
         preset = behind_boundary(preset)
     return preset
+
+
+def _ask(options: argparse.Namespace, notes: list[Note]) -> str:
+    """Return the preset that the options name. Without a name it follows from the model that the prompt is for."""
+    if options.base:
+        return DEEPSEEK_V1
+    if options.preset:
+        return str(options.preset)
+    target = str(options.model or options.to or DEFAULT)
+    if "deepseek" in target.lower():
+        return DEFAULT
+    if not options.custom_file and not options.base_file:
+        detail = f"for {target}, the wording is that of {NEUTRAL}, which names no vendor; --preset chooses another"
+        notes.append(Note("model", f"preset {NEUTRAL}", detail))
+    return NEUTRAL
 
 
 def _inputs(options: argparse.Namespace, notes: list[Note]) -> dict[str, Any]:

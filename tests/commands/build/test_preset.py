@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import Any, get_args
 
@@ -243,6 +244,32 @@ class TestParts:
     def test_appended_file(self, capsysbinary: CaptureBytes) -> None:
         """The origin of text that was appended from a file names the file, as it does without a preset."""
         assert report(capsysbinary, "--append-file", "style.txt")["parts"][-1]["origin"] == "file:style.txt"
+
+
+class TestRepository:
+    """`--preset claude_code` in a repository."""
+
+    def test_everything_of_the_folder(self, folder: Path, capsysbinary: CaptureBytes) -> None:
+        """Instruction files, skills, boundary, branch, status and diff are there; facts stand behind the boundary."""
+        lay_out(
+            folder, {"AGENTS.md": "Be kind.", "skills/a/SKILL.md": "# Alpha\nDo it.", "sub/CLAUDE.md": "Sub rules."}
+        )
+        own = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        for command in (["init", "-q", "-b", "trunk"], ["add", "style.txt"], [*own, "commit", "-qm", "x"]):
+            subprocess.run(["git", *command], check=True, capture_output=True)
+        options = ["build", "--preset", "claude_code", "--quiet", "--json", "--claude-md", "--cwd", "sub"]
+        lay_out(folder, {"sub/AGENTS.md": "Be kind.", "sub/skills/a/SKILL.md": "# Alpha\nDo it."})
+        assert main([*options, "--tool", "Glob"]) == 0
+        found = json.loads(capsysbinary.readouterr().out)
+        prefix, _, suffix = found["text"].partition(DYNAMIC_CONTEXT_BOUNDARY)
+        assert names(found)[-5:] == ["skills", "boundary", "project", "git status", "git diff"]
+        assert "Be kind." in prefix
+        assert "Alpha | " in prefix
+        assert "[sub/CLAUDE.md]\nSub rules.\n\n[CLAUDE.md]\nRules of the house." in prefix
+        assert str(folder) not in prefix.replace(f"[{folder}/sub/AGENTS.md]", "")
+        assert f"- cwd: {folder}/sub\n- date: " in suffix
+        assert "- branch: trunk\n" in suffix
+        assert "\n## Git status\n" in suffix
 
 
 class TestOwnPreset:

@@ -274,14 +274,27 @@ class TestBody:
     def test_folder(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """The prompt of a folder is cut where its pace changes, and every byte of it is sent."""
         lay_out(folder, {"AGENTS.md": "Ours."})
-        body = built(capsysbinary, "--no-git", *TO, "--message", "Hi", "--quiet")
+        body = built(capsysbinary, "--no-git", "--preset", "deepseek@1.0.0", *TO, "--message", "Hi", "--quiet")
         assert main(["build", "--no-git"]) == 0
         assert "".join(block["text"] for block in body["system"]) == capsysbinary.readouterr().out.decode()
         assert [("cache_control" in block) for block in body["system"]] == [True, True, False]
 
+    def test_the_wording_follows_the_model(self, capsysbinary: CaptureBytes) -> None:
+        """Without a preset, a request to another vendor has the neutral wording, and one note says so."""
+        for target, note in (
+            (TO, "deepprompt: model: preset coder: for claude-opus-5-5, the wording is that of coder, "),
+            (("--to", "deepseek", "--model", "deepseek-v4-pro"), ""),
+        ):
+            assert main(["build", "--no-git", "--no-project", *target, "--message", "Hi"]) == 0
+            out, err = capsysbinary.readouterr()
+            assert ("deepseek model" in out.decode().lower()) is (not note)
+            lines = [line for line in err.decode().splitlines() if line.startswith("deepprompt: model: preset")]
+            assert len(lines) == bool(note)
+            assert err.decode().count(note) >= 1
+
     def test_prefix_only(self, capsysbinary: CaptureBytes) -> None:
         """`--prefix-only` sends the static prefix alone."""
-        body = built(capsysbinary, "--prefix-only", *TO, "--message", "Hi")
+        body = built(capsysbinary, "--prefix-only", "--preset", "deepseek@1.0.0", *TO, "--message", "Hi")
         expected = build_request(
             Prompt(SystemPromptBuilder().compose().static_parts), [user("Hi")], to="anthropic", model="claude-opus-5-5"
         )
