@@ -61,9 +61,9 @@ def read_file(path: str) -> str:
 
 def run_tool(name: str, given: Mapping[str, object] | str) -> str:
     """Run a tool that the model called, with its arguments as an object or as JSON, and return what it gave."""
-    text = given if isinstance(given, str) else json.dumps(given)
-    print(f"  {name} {text}")
-    match name, _parsed(text):
+    parsed = _parsed(given if isinstance(given, str) else json.dumps(given))
+    print(f"  {name} {given if parsed is None else json.dumps(parsed)}")
+    match name, parsed:
         case "list_files", {}:
             return list_files()
         case "read_file", {"path": str(path)}:
