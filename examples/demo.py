@@ -61,8 +61,9 @@ def read_file(path: str) -> str:
 
 def run_tool(name: str, given: Mapping[str, object] | str) -> str:
     """Run a tool that the model called, with its arguments as an object or as JSON, and return what it gave."""
-    parsed = _parsed(given if isinstance(given, str) else json.dumps(given))
-    print(f"  {name} {given if parsed is None else json.dumps(parsed)}")
+    text = given if isinstance(given, str) else json.dumps(given)
+    parsed = _parsed(text)
+    print(f"  {name} {text if parsed is None else json.dumps(parsed)}")
     match name, parsed:
         case "list_files", {}:
             return list_files()
