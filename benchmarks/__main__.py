@@ -26,6 +26,7 @@ MODULES = {
     "conversations": "ten messages more, after ten thousand",
     "streams": "a million prompts on one prefix, and a file of 50 GiB",
     "batches": "a million requests of a batch on one prefix",
+    "fleet": "what recording adds to a request, and how many requests are reported",
     "growth": "how cost grows with parts, messages, skills and hostile text",
 }
 

@@ -125,7 +125,7 @@ class Splitter:
             tips: list[Request] = body.path[number].node.tips.get(session, [])
             if tips and number == len(body.path) - 1 and not speaks:
                 return None, 0  # the same first message again begins a conversation of its own
-            if (found := _nearest(tips, body)) is None:
+            if (found := _nearest(tips, body, alike_only=best is not None)) is None:
                 continue
             alike = found.body.head is body.head or same_text(found.body.head, body.head)
             if alike and (best is None or found.conversation.tip is found):
@@ -155,10 +155,10 @@ class Splitter:
         return None
 
 
-def _nearest(tips: list[Request], body: ReadBody) -> Request | None:
+def _nearest(tips: list[Request], body: ReadBody, alike_only: bool) -> Request | None:
     """Return the request that is most likely continued, of several with the same messages, by prompts and tools."""
     alike = [tip for tip in tips if tip.body.head is body.head or same_text(tip.body.head, body.head)]
-    if not alike:
+    if not alike and not alike_only:
         own = {(segment.place, segment.text) for segment in body.head}
         shares = [sum(len(one.text) for one in tip.body.head if (one.place, one.text) in own) for tip in tips]
         most = max(shares, default=0)

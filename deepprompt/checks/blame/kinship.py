@@ -24,8 +24,8 @@ def begins_another(old: Sequence[Segment], new: Sequence[Segment]) -> bool:
     if not said or not says:  # one of them is only a prompt
         return False
     before, after = _tools(old), _tools(new)
-    unlike_tools = len(before & after) < _FEW_TOOLS * len(before | after)
-    return _is_unlike(_system(old), _system(new)) and (unlike_tools or said.isdisjoint(says))
+    apart = len(before & after) < _FEW_TOOLS * len(before | after) or said.isdisjoint(says)
+    return apart and _is_unlike(_system(old), _system(new))
 
 
 def _said(segments: Sequence[Segment]) -> set[tuple[str, str]]:

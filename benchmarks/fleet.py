@@ -1,0 +1,127 @@
+"""Recording and reporting: what the recorder adds to a request and to an event, and how many requests are reported."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Row, Settings
+from deepprompt import report
+
+RULES = "Guideline {}: prefer small steps, and say what you did. "
+
+
+def rows(settings: Settings) -> Iterator[Row]:
+    """Measure both, the recorder where aiohttp is installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _report(Path(folder), settings.quick)
+        try:
+            yield from asyncio.run(_record(Path(folder) / "store", settings.rounds(300)))
+        except ImportError:
+            return
+
+
+def _write(path: Path, sessions: int) -> tuple[int, int]:
+    """Write a log of conversations with bodies of some 30 KB; one in five has a clock. Return requests and bytes."""
+    tools = [{"name": f"tool_{n}", "description": RULES.format(n) * 12, "input_schema": {}} for n in range(12)]
+    count = 0
+    at = 1_794_900_000.0
+    with path.open("w") as file:
+        for session in range(sessions):
+            talk: list[dict[str, Any]] = [{"role": "user", "content": f"Task {session}. " + RULES.format(session) * 5}]
+            for turn in range(40):
+                clock = f"It is {turn} past. " if session % 5 == 0 else ""
+                system = [
+                    {"type": "text", "text": RULES.format(1) * 100 + clock, "cache_control": {"type": "ephemeral"}}
+                ]
+                body = {"model": "claude-opus-5-5", "tools": tools, "system": system, "messages": talk}
+                at += 3
+                file.write('{"v":1,"at":%.1f,"session":"s%d","body":%s}\n' % (at, session, json.dumps(body)))
+                call = {"type": "tool_use", "id": f"c{turn}", "name": "tool_1", "input": {"turn": turn}}
+                result = {"type": "tool_result", "tool_use_id": f"c{turn}", "content": f"{session} {turn} " + "x" * 700}
+                talk = [*talk, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+                count += 1
+    return count, path.stat().st_size
+
+
+def _report(folder: Path, quick: bool) -> Iterator[Row]:
+    small, large = folder / "small.jsonl", folder / "large.jsonl"
+    requests, size = _write(large, 15 if quick else 100)
+    began = time.process_time()
+    report(large)
+    speed = requests / (time.process_time() - began)
+    name = f"requests reported in a second and core, bodies of {size / requests / 1000:.0f} KB"
+    yield Row(name, f"{speed:,.0f}", "2,000", 2000 / speed, 1)
+    _write(small, 5 if quick else 25)
+    peaks = []
+    for path in (small, large):
+        tracemalloc.start()
+        report(path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    grown = f"{peaks[1] / 1e6:.3g} MB"
+    yield Row("memory for four times as many requests", grown, f"{peaks[0] / 1e6:.3g} MB", peaks[1] / peaks[0], 4)
+
+
+async def _record(folder: Path, rounds: int) -> list[Row]:
+    import aiohttp
+    from aiohttp import web
+
+    from deepprompt.fleet.store import Store
+    from deepprompt.recorder.server import Proxy
+    from deepprompt.recorder.writer import Writer
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if "events" not in request.path:
+            await request.read()
+            return web.json_response({"usage": {"input_tokens": 1, "output_tokens": 1}})
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for _ in range(rounds):
+            await response.write(b"data: %d\n\n" % time.perf_counter_ns())
+            await asyncio.sleep(0.003)
+        return response
+
+    app = web.Application(client_max_size=1 << 30)
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    direct = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    writer = Writer(Store(str(folder)))
+    proxy = Proxy({"anthropic": direct}, writer)
+    await proxy.start()
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": RULES * 1400}]}).encode()
+    try:
+        async with aiohttp.ClientSession() as client:
+            times: dict[str, list[float]] = {}
+            lags: dict[str, list[float]] = {}
+            addresses = {"direct": direct, "recorded": f"{proxy.address}/anthropic"}
+            for _ in range(rounds):
+                for name, address in addresses.items():
+                    began = time.perf_counter()
+                    async with client.post(f"{address}/v1/messages", data=body) as response:
+                        await response.read()
+                    times.setdefault(name, []).append(time.perf_counter() - began)
+            for name, address in addresses.items():
+                async with client.post(f"{address}/events", data=body) as response:
+                    async for line in response.content:
+                        if line.startswith(b"data: "):
+                            lags.setdefault(name, []).append((time.perf_counter_ns() - int(line[6:])) / 1e6)
+    finally:
+        await proxy.stop()
+        writer.close()
+        await runner.cleanup()
+    added = 1000 * (statistics.median(times["recorded"]) - statistics.median(times["direct"]))
+    lag = statistics.median(lags["recorded"]) - statistics.median(lags["direct"])
+    return [
+        Row("added to a request of 78 KB, median", f"{added:.2f} ms", "2 ms", added / 2, 1),
+        Row("added to an event of a stream, median", f"{lag:.2f} ms", "0.5 ms", lag / 0.5, 1),
+    ]
