@@ -43,7 +43,7 @@ def _write(path: Path, sessions: int) -> tuple[int, int]:
                 ]
                 body = {"model": "claude-opus-5-5", "tools": tools, "system": system, "messages": talk}
                 at += 3
-                file.write('{"v":1,"at":%.1f,"session":"s%d","body":%s}\n' % (at, session, json.dumps(body)))
+                file.write(f'{{"v":1,"at":{at},"session":"s{session}","body":{json.dumps(body)}}}\n')
                 call = {"type": "tool_use", "id": f"c{turn}", "name": "tool_1", "input": {"turn": turn}}
                 result = {"type": "tool_result", "tool_use_id": f"c{turn}", "content": f"{session} {turn} " + "x" * 700}
                 talk = [*talk, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
