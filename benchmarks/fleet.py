@@ -104,10 +104,10 @@ async def _record(folder: Path, rounds: int) -> list[Row]:
             times: dict[str, list[float]] = {}
             lags: dict[str, list[float]] = {}
             addresses = {"direct": direct, "recorded": f"{proxy.address}/anthropic"}
-            for _ in range(rounds):
-                for name, address in addresses.items():
+            for name, address in addresses.items():  # apart: the writer goes on after a recorded request
+                for _ in range(rounds):
                     began = time.perf_counter()
-                    async with client.post(f"{address}/v1/messages", data=body) as response:
+                    async with client.post(f"{address}/v1/messages", data=body, raise_for_status=True) as response:
                         await response.read()
                     times.setdefault(name, []).append(time.perf_counter() - began)
             for name, address in addresses.items():
