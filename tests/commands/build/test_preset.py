@@ -27,6 +27,7 @@ from tests.support.layout import lay_out
 
 CaptureBytes = pytest.CaptureFixture[bytes]
 
+SKILL = "---\nname: a\ndescription: Does it.\n---\n# Alpha\nDo it.\n"
 VERSION = ("claude_code", "2.1.37")
 PRESET = ("--preset", "claude_code@2.1.37")
 ALWAYS = [
@@ -251,20 +252,18 @@ class TestRepository:
 
     def test_everything_of_the_folder(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """Instruction files, skills, boundary, branch, status and diff are there; facts stand behind the boundary."""
-        lay_out(
-            folder, {"AGENTS.md": "Be kind.", "skills/a/SKILL.md": "# Alpha\nDo it.", "sub/CLAUDE.md": "Sub rules."}
-        )
+        lay_out(folder, {"AGENTS.md": "Be kind.", ".agents/skills/a/SKILL.md": SKILL, "sub/CLAUDE.md": "Sub rules."})
         own = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
         for command in (["init", "-q", "-b", "trunk"], ["add", "style.txt"], [*own, "commit", "-qm", "x"]):
             subprocess.run(["git", *command], check=True, capture_output=True)
         options = ["build", "--preset", "claude_code", "--quiet", "--json", "--claude-md", "--cwd", "sub"]
-        lay_out(folder, {"sub/AGENTS.md": "Be kind.", "sub/skills/a/SKILL.md": "# Alpha\nDo it."})
+        lay_out(folder, {"sub/AGENTS.md": "Be kind.", "sub/.agents/skills/a/SKILL.md": SKILL})
         assert main([*options, "--tool", "Glob"]) == 0
         found = json.loads(capsysbinary.readouterr().out)
         prefix, _, suffix = found["text"].partition(DYNAMIC_CONTEXT_BOUNDARY)
         assert names(found)[-5:] == ["skills", "boundary", "project", "git status", "git diff"]
         assert "Be kind." in prefix
-        assert "Alpha | " in prefix
+        assert "a | Does it. | " in prefix
         assert "[sub/CLAUDE.md]\nSub rules.\n\n[CLAUDE.md]\nRules of the house." in prefix
         assert str(folder) not in prefix.replace(f"[{folder}/sub/AGENTS.md]", "")
         assert f"- cwd: {folder}/sub\n- date: " in suffix

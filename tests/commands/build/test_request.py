@@ -384,7 +384,8 @@ class TestReport:
     def test_explain_keeps_the_notes_of_the_prompt(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """What was cut from the prompt is still said, beside the explanation, which has the notes of the request."""
         lay_out(folder, {"AGENTS.md": "x" * 5_000})
-        assert main(["build", "--no-git", *TO, "--message", "Hi", "--explain"]) == 0
+        options = ("--no-git", "--instructions", "deepseek", *TO)
+        assert main(["build", *options, "--message", "Hi", "--explain"]) == 0
         out, err = capsysbinary.readouterr()
         detail = "longer than the 4000 bytes there is room for; load more of it with --instructions agents or "
         said, model = err.decode().splitlines()
@@ -415,7 +416,8 @@ class TestReport:
     def test_json_has_the_notes_of_the_prompt(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """Notes on the prompt stand in the report before those on the request."""
         lay_out(folder, {"AGENTS.md": "x" * 5_000})
-        notes = built(capsysbinary, "--no-git", *TO, "--message", "Hi", "--json")["notes"]
+        options = ("--no-git", "--instructions", "deepseek", *TO)
+        notes = built(capsysbinary, *options, "--message", "Hi", "--json")["notes"]
         assert [note["kind"] for note in notes] == ["cut", "model", "pace"]
 
     def test_json_explained(self, capsysbinary: CaptureBytes) -> None:
