@@ -25,6 +25,8 @@ ROW = "\1" + "a" * 14
 """As one of the words of a look: so many letters, digits, `-` or `_` side by side."""
 HEX_ROW = "\2" + "a" * 7
 """As one of the words of a look: so many digits and letters from `a` to `f` side by side."""
+PATH = "\3"
+"""As one of the words of a look that needs no digit: a slash at the start of a path."""
 SHAPE = "\0"
 """Begins a word of a look in which `0` stands for any digit."""
 

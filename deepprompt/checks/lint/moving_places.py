@@ -10,6 +10,7 @@ from deepprompt.checks.lint.look import (
     LABEL_END,
     LINE_START,
     LINES,
+    PATH,
     UUID,
     Look,
     is_stated,
@@ -144,11 +145,10 @@ def _is_logged(match: re.Match[str], text: str) -> bool:
 _WORKING, _HOMES, _CHECKED_OUT = "the working folder", "a path below a home folder", "what is checked out"
 _MACHINES = "a machine's name or state"
 _NAMES = ("hostname", "host name", "machine name", "computer name")
-# A path stands behind one of these.
-_PATHS = (" /", "`/", '"/', "'/", "(/", "=/", ":/", "|/", "*/", ":\\")
+_PATHS = (PATH, ":\\")
 FOLDERS = (
     Look("DP108", _WORKING, _PATHS, _FOLDER, _is_folder, digits=False),
-    Look("DP108", _WORKING, (">/", "> /", ">c:"), _FOLDER_TAG, _is_folder, digits=False),
+    Look("DP108", _WORKING, (PATH, ">c:"), _FOLDER_TAG, _is_folder, digits=False),
     Look(
         "DP105",
         "a temporary path",

@@ -7,18 +7,19 @@ for each look, and every repeat in the patterns is bounded or possessive.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from deepprompt.checks.lint import moving_ids, moving_places, moving_times
 from deepprompt.checks.lint.lines import digit_lines, lines_with
-from deepprompt.checks.lint.look import HEX_ROW, ROW, SHAPE, Look
+from deepprompt.checks.lint.look import HEX_ROW, PATH, ROW, SHAPE, Look
 from deepprompt.checks.lint.slow_text import SlowText, without_comments
 
-# The more specific ones first: a piece of text is found once.
-_LOOKS: tuple[Look, ...] = (
+LOOKS: tuple[Look, ...] = (
     *moving_places.FOLDERS, *moving_ids.SESSIONS, *moving_ids.PROCESSES, *moving_times.LOOKS, *moving_places.STATES,
     *moving_ids.COUNTS, *moving_ids.RANDOM,
 )  # fmt: skip
+"""Every look, the more specific ones first: a piece of text is found once."""
 
 _DIGITS = str.maketrans(dict.fromkeys("123456789", "0"))
 _IN_ROWS = str.maketrans({chr(n): "a" if chr(n).isalnum() or chr(n) in "-_" else chr(n) for n in range(128)})
@@ -31,14 +32,15 @@ _Words = tuple[tuple[Look, ...], list[str], list[str], list[str]]
 
 
 def _words(looks: tuple[Look, ...]) -> _Words:
-    anywhere = {word for look in looks for word in look.words if not look.digits}
+    anywhere = {word for look in looks for word in look.words if not look.digits} - {PATH}
     beside = {word for look in looks for word in look.words if look.digits}
     shaped = {word for word in beside if word[0] in _FORMS}
     return looks, sorted(anywhere), sorted(beside - shaped), sorted(shaped)
 
 
-_RENDERED, _DOCUMENT = _words(_LOOKS), _words(tuple(look for look in _LOOKS if not look.only_rendered))
+_RENDERED, _DOCUMENT = _words(LOOKS), _words(tuple(look for look in LOOKS if not look.only_rendered))
 _FIRST_LINES = 3
+_PATH = re.compile(r"/(?<=[ `\"'(=:|*>]/)")
 
 
 class Movement(NamedTuple):
@@ -98,6 +100,8 @@ class _Lines:
             True: {word for word in beside if word in text},
         }
         self._words[True] |= {word for word in shaped if word[1:] in self._form(word[0])}
+        if _PATH.search(low):
+            self._words[False].add(PATH)
         self._known: dict[tuple[str, bool], list[tuple[int, int]]] = {}
 
     def having(self, look: Look) -> list[tuple[int, int]]:
@@ -118,8 +122,20 @@ class _Lines:
     def _with(self, word: str, digits: bool) -> list[tuple[int, int]]:
         known = self._known.get((word, digits))
         if known is None:
-            known = self._known[word, digits] = self._searched(word) if digits else lines_with(self._low, word)
+            known = self._known[word, digits] = self._searched(word) if digits else self._anywhere(word)
         return known
+
+    def _anywhere(self, word: str) -> list[tuple[int, int]]:
+        if word != PATH:
+            return lines_with(self._low, word)
+        found: list[tuple[int, int]] = []
+        end = -1
+        for match in _PATH.finditer(self._low):
+            if match.start() >= end:
+                end = self._low.find("\n", match.start())
+                end = end if end >= 0 else len(self._low)
+                found.append((self._low.rfind("\n", 0, match.start()) + 1, end))
+        return found
 
     def _searched(self, word: str) -> list[tuple[int, int]]:
         formed = word[0] in _FORMS
