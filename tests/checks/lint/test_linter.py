@@ -25,6 +25,8 @@ from deepprompt.checks.lint import dp3_forged as forged
 from deepprompt.checks.lint import dp4_size as size
 from deepprompt.checks.lint import dp5_secrets as secret
 from deepprompt.checks.lint.findings import Finding, Limits, Subject
+from deepprompt.checks.lint.keys import keys
+from deepprompt.checks.lint.lines import digit_lines
 from deepprompt.checks.lint.linter import RULES, lint, lint_all
 from deepprompt.checks.lint.subjects import subject_of, subjects_of_requests
 from deepprompt.checks.settings import Settings
@@ -696,8 +698,14 @@ def repeated(unit: str, modules: tuple[ModuleType, ...]) -> Callable[[int], Call
 
     def run(length: int) -> Callable[[], object]:
         text = (unit * (length // len(unit) + 1))[:length]
-        subject = Subject("s", (Segment("text", "system", "system", text, joins=True),))
-        return lambda: [list(module.find(subject, Limits())) for module in modules]
+
+        def once() -> object:
+            for kept in (keys, digit_lines):  # what another run found would make this one look fast
+                kept.cache_clear()
+            subject = Subject("s", (Segment("text", "system", "system", text, joins=True),))
+            return [list(module.find(subject, Limits())) for module in modules]
+
+        return once
 
     return run
 
