@@ -37,6 +37,18 @@ def test_lint(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("nothing found")
 
 
+def test_check(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`deepprompt check` lints the presets that the settings name, as a set."""
+    assert main(["check", "--only", "lint"]) == 0
+    part = project / "prompts/lantern/1.0.0/publishing.md"
+    part.write_text(part.read_text() + "Use TodoWrit for ${curator}.\n")
+    capsys.readouterr()
+    assert main(["check", "--only", "lint"]) == 1
+    out = capsys.readouterr().out
+    assert "DP802 no tool 'TodoWrit' in lantern@1.0.0" in out
+    assert "DP806 ${curator} is no variable" in out
+
+
 @pytest.mark.slow
 def test_its_own_tests(project: Path) -> None:
     """They pass as it stands; a changed word fails those whose prompt has it, and no other."""
