@@ -92,7 +92,9 @@ def _show_rendered(options: argparse.Namespace) -> int:
     preset = _preset_of(options, own)
     values = _values(options)
     if options.part == "agent":
-        write(preset.agent(options.name, None, **values).text + "\n")
+        from deepprompt.systems.beside import agent_of
+
+        write(agent_of(preset, options.name, None, (), values).text + "\n")
     else:
         write(preset.reminder(options.name, **values) + "\n")
     return 0

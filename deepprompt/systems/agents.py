@@ -8,18 +8,18 @@ from typing import Any
 
 from deepprompt.arguments import expect, expect_each, expect_texts
 from deepprompt.catalog import Catalog
-from deepprompt.errors import MessageError, SkillError, UnknownPartError, VariableError
+from deepprompt.errors import MessageError, SkillError, UnknownPartError
 from deepprompt.prompt import Note, Pace, Part, Prompt, notes_of
 from deepprompt.sources.skills import SkillStore
+from deepprompt.systems.beside import reminder_of
 from deepprompt.systems.budget import check_budget
 from deepprompt.systems.preset import CLAUDE_CODE, PromptAssemblyConfig, environment_part
-from deepprompt.systems.presets import load_preset
-from deepprompt.systems.variables import interpolate, variables_of
-from deepprompt.text.disarm import escape_roles, escape_tags
+from deepprompt.systems.presets import Preset, load_preset
+from deepprompt.systems.variables import variables_of
+from deepprompt.text.disarm import escape_roles
 from deepprompt.text.hygiene import scrub
 from deepprompt.text.suggest import did_you_mean
 
-_REMINDER_TAG = "system-reminder"
 # The Responses API has names of its own for blocks, and does not take `text` beside them.
 _RESPONSES_BLOCKS = ("input_text", "input_image", "input_file")
 
@@ -102,7 +102,10 @@ def _skill_body(name: str, skills: SkillStore | Mapping[str, str] | None) -> str
 def agent_prompt(name: str, overrides: Catalog | None = None, /) -> str:
     """Return the prompt of a bundled agent, or your own wording of it."""
     expect(name, str, "agent_prompt: name", "one of agent_names()")
-    return _listed("agent", name, overrides)
+    agents = _preset(overrides).own_agents
+    if name not in agents:
+        raise UnknownPartError(f"no agent named {name!r}; {did_you_mean(name, list(agents))}")
+    return agents[name].text
 
 
 def agent_names() -> list[str]:
@@ -113,18 +116,7 @@ def agent_names() -> list[str]:
 def reminder(name: str, overrides: Catalog | None = None, /, **variables: object) -> str:
     """Return a reminder for the end of a user's message, in its tag, with the values of its variables."""
     expect(name, str, "reminder: name", "one of reminder_names()")
-    text = _listed("reminder", name, overrides)
-    wanted = [variable.lower() for variable in variables_of(text)]
-    if unknown := sorted(set(variables) - set(wanted)):
-        takes = ", ".join(wanted) or "none"
-        raise VariableError(f"reminder {name!r} has no variable {', '.join(unknown)}; it takes: {takes}")
-    if unset := sorted(variable for variable, value in variables.items() if value is None):
-        raise VariableError(f"reminder {name!r} needs a value for {', '.join(unset)}, not None")
-    values = {variable.upper(): scrub(str(value)) for variable, value in variables.items()}
-    body = interpolate(text, values, f"reminders/{name}", [], allow_empty=True)
-    # Escape the whole body: the text around a value could complete a tag that the value starts.
-    body = escape_tags(body, (_REMINDER_TAG,))
-    return f"<{_REMINDER_TAG}>\n{body}\n</{_REMINDER_TAG}>"
+    return reminder_of(_preset(overrides), name, "", variables)
 
 
 def reminder_names() -> list[str]:
@@ -193,11 +185,6 @@ def _text_type(blocks: Sequence[object]) -> str:
     return "input_text" if any(kind in _RESPONSES_BLOCKS for kind in types) else "text"
 
 
-def _listed(word: str, name: str, overrides: Catalog | None) -> str:
-    """Return the text of an agent or a reminder."""
+def _preset(overrides: Catalog | None) -> Preset:
     expect(overrides, Catalog | None, "overrides", "a catalogue, as from_folder('own') returns")
-    preset = load_preset(CLAUDE_CODE, *([overrides] if overrides else []))
-    known = preset.own_agents if word == "agent" else preset.own_reminders
-    if name not in known:
-        raise UnknownPartError(f"no {word} named {name!r}; {did_you_mean(name, list(known))}")
-    return known[name].part.text
+    return load_preset(CLAUDE_CODE, *([overrides] if overrides else []))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from deepprompt.errors import UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Part, Prompt
+from deepprompt.systems.changes import files_of
 from deepprompt.systems.compose import Inputs
 from deepprompt.systems.context import render_sections
 from deepprompt.systems.rows import BUILT_IN
@@ -20,13 +21,21 @@ if TYPE_CHECKING:
     from deepprompt.sources.surroundings import Surroundings
     from deepprompt.systems.presets import Preset
 
+_POLICIES = ("security_policy", "censoring")
+"""The parts of a main prompt that an agent beside it has too."""
 REMINDER_TAG = "system-reminder"
 
 
 def agent_of(
-    preset: Preset, name: str, around: Surroundings | None, skills: tuple[str, ...], variables: Mapping[str, str]
+    preset: Preset,
+    name: str,
+    around: Surroundings | None,
+    skills: tuple[str, ...],
+    variables: Mapping[str, str],
+    *,
+    policy: bool = True,
 ) -> Prompt:
-    """Return the prompt of an agent. Variables of the preset that have a text of their own need no value."""
+    """Return the prompt of an agent, with the policies. Variables that have a text in the preset need no value."""
     agent = preset.own_agents.get(name)
     if agent is None:
         raise UnknownPartError(f"no agent named {name!r:.60}; {did_you_mean(str(name), list(preset.own_agents))}")
@@ -41,6 +50,9 @@ def agent_of(
     values.notes = notes
     parts = [Part("prompt", values.expand(agent.text, f"agents/{name}"), Pace.RELEASE, agent.part.origin)]
     values.refuse_problems()
+    known = files_of(preset) if policy else {}
+    for part in (known[each] for each in _POLICIES if each in known):
+        parts.append(Part(part.name, f"\n\n{part.text}", Pace.RELEASE, part.origin))
     for skill in skills:
         body = around.skills.body(skill) if around is not None else ""
         if not body:

@@ -125,15 +125,22 @@ class Preset(Value):
         return dict(self.own_agents)
 
     def agent(
-        self, name: str, around: Surroundings | None = None, *, skills: Iterable[str] = (), **variables: str
+        self,
+        name: str,
+        around: Surroundings | None = None,
+        *,
+        skills: Iterable[str] = (),
+        policy: bool = True,
+        **variables: str,
     ) -> Prompt:
         """Return the prompt of an agent: its text, the bodies of `skills`, and the environment if you pass `around`.
 
-        `variables` are those of its text, in small letters.
+        It has the preset's security policy and censoring part too, unless `policy` is False. `variables` are those of
+        its text, in small letters.
         """
         from deepprompt.systems.beside import agent_of
 
-        return agent_of(self, name, around, tuple(skills), variables)
+        return agent_of(self, name, around, tuple(skills), variables, policy=policy)
 
     def reminder(self, name: str = "", *, trigger: str = "", **variables: object) -> str:
         """Return a reminder for the end of a user's message, in its tag. `trigger` finds it by its event."""

@@ -9,6 +9,7 @@ import pytest
 from deepprompt import Surroundings, load_preset, reminder
 from deepprompt.errors import SkillError, UnknownPartError, VariableError
 from deepprompt.sources.project import ProjectContext
+from deepprompt.systems.agents import agent_prompt
 from deepprompt.systems.presets import Preset
 from tests.support.layout import lay_out
 
@@ -91,3 +92,12 @@ def test_wrong_reminders(preset: Preset) -> None:
         preset.reminder("changed")
     with pytest.raises(VariableError, match="not None"):
         preset.reminder("changed", path=None)
+
+
+def test_an_agent_has_the_policies_of_its_preset() -> None:
+    """The security policy and the censoring part stand in an agent's prompt too, unless told otherwise."""
+    claude_code = load_preset("claude_code@2.1.37")
+    prompt = claude_code.agent("explore")
+    assert [part.name for part in prompt.parts] == ["prompt", "security_policy", "censoring"]
+    assert claude_code.agent("explore", policy=False).text == agent_prompt("explore")
+    assert prompt.text.startswith(agent_prompt("explore") + "\n\n")
