@@ -19,7 +19,6 @@ from deepprompt.prompt import (
     expect_parts,
     notes_of,
 )
-from deepprompt.systems.conditions import parse_condition
 from deepprompt.systems.context import render_sections
 from deepprompt.systems.rows import SLOTS, Row, Value, value
 from deepprompt.systems.values import Values, of_project
@@ -124,6 +123,8 @@ def compose(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prom
 
 def choices(preset: Preset, around: Surroundings | None, inputs: Inputs) -> list[Choice]:
     """Return every row of a preset, whether its condition holds, and why."""
+    from deepprompt.systems.conditions import parse_condition
+
     values = Values(preset, around, inputs)
     conditions = [(row, parse_condition(row.when)) for row in preset.rows]
     return [Choice(row, condition.holds(values.fact), condition.why(values.fact)) for row, condition in conditions]
@@ -237,7 +238,7 @@ class _Writer:
         for row in rows:
             if self.values.inputs.base and before_boundary and row.kind in ("part", "text"):
                 found, base = self.given(base, "base", Pace.RELEASE, self.preset.join), ""
-            elif row.when == "always" or parse_condition(row.when).holds(self.values.fact):
+            elif row.when == "always" or self.holds(row):
                 found = self.row(row)
             else:
                 continue
@@ -249,6 +250,12 @@ class _Writer:
                     found[0] = _after(separator, found[0])
             parts += found
         return self.slowed(parts)
+
+    def holds(self, row: Row) -> bool:
+        """Whether the condition of a row holds."""
+        from deepprompt.systems.conditions import parse_condition
+
+        return parse_condition(row.when).holds(self.values.fact)
 
     def slowed(self, parts: list[Part]) -> list[Part]:
         """Return the parts with the boundary as slow as the slowest part behind it."""

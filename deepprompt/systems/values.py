@@ -10,10 +10,7 @@ from collections.abc import Iterable
 
 from deepprompt.errors import PresetError
 from deepprompt.prompt import Note, Pace, notes_of
-from deepprompt.systems.conditions import parse_condition
 from deepprompt.systems.rows import BUILT_IN, LISTS, Case, Variable
-from deepprompt.systems.tools import Toolset
-from deepprompt.systems.variables import closing_tags, is_block, pattern
 from deepprompt.text.disarm import escape_boundary, escape_tags
 from deepprompt.text.hygiene import one_line, scrub
 
@@ -25,6 +22,7 @@ if TYPE_CHECKING:
     from deepprompt.sources.surroundings import Surroundings
     from deepprompt.systems.compose import Inputs
     from deepprompt.systems.presets import Preset
+    from deepprompt.systems.tools import Toolset
 
 _OF_PROJECT: dict[str, Callable[[Any], str]] = {
     "CWD": lambda project: project.cwd,
@@ -72,6 +70,8 @@ class Values:
     def toolset(self) -> Toolset:
         """The enabled tools."""
         if self._toolset is None:
+            from deepprompt.systems.tools import Toolset
+
             self._toolset = Toolset(self.preset, self.inputs.tools)
         return self._toolset
 
@@ -167,6 +167,12 @@ class Values:
         """Return an author's text with its variables replaced. `key` is the tamed first field of the `item`."""
         if "${" not in text:
             return text
+        from deepprompt.systems.variables import (  # only a text with variables pays for it
+            closing_tags,
+            is_block,
+            pattern,
+        )
+
         outer, self._item = self._item, item if item is not None else self._item
         fences, self._fences = self._fences, (*self._fences, *closing_tags(text))
         self._depth += 1
@@ -229,6 +235,8 @@ class Values:
             case = variable.cases[0]
             texts = [self.expand(self._text(case), part, item, self.key_of(variable.each, item)) for item in items]
             return variable.between.join(texts) if texts else None
+        from deepprompt.systems.conditions import parse_condition
+
         for case in variable.cases:
             if parse_condition(case.when).holds(self.fact):
                 text = self.expand(self._text(case), part, self._item, key)
