@@ -13,7 +13,7 @@ from deepprompt.fleet.streams import Line
 from deepprompt.fleet.summary import lines_of_report
 from deepprompt.fleet.tally import Turn
 from deepprompt.providers.facts import bundled_facts
-from deepprompt.text.display import display
+from deepprompt.text.display import counted, display
 
 
 class Live:
@@ -47,7 +47,8 @@ class Live:
         """Return the first lines of the report on this run."""
         found = self._reporter.result()
         if not found.tally.total.requests:
-            return ["no request was recorded"]
+            failed = found.tally.failed
+            return [f"{counted(failed, 'request')} recorded, and none was answered" if failed else "nothing to record"]
         return [*lines_of_report(found, ())[:4], "run 'deepprompt report' for the causes"]
 
 
