@@ -265,7 +265,8 @@ class TestRepository:
         assert "Be kind." in prefix
         assert "a | Does it. | " in prefix
         assert "[sub/CLAUDE.md]\nSub rules.\n\n[CLAUDE.md]\nRules of the house." in prefix
-        assert str(folder) not in prefix.replace(f"[{folder}/sub/AGENTS.md]", "")
+        shown = [f"[{folder}/AGENTS.md]", f"[{folder}/sub/AGENTS.md]"]  # from the top to the folder, nearest last
+        assert [line for line in prefix.splitlines() if str(folder) in line] == shown
         assert f"- cwd: {folder}/sub\n- date: " in suffix
         assert "- branch: trunk\n" in suffix
         assert "\n## Git status\n" in suffix
