@@ -239,10 +239,11 @@ class Values:
 
         for case in variable.cases:
             if parse_condition(case.when).holds(self.fact):
-                text = self.expand(self._text(case), part, self._item, key)
-                if not text:
-                    return None
-                return text.removesuffix("\n") if block else text
+                # The author's newline, not one that a value ends in.
+                own = self._text(case)
+                own = own.removesuffix("\n") if block and own != "\n" else own
+                text = self.expand(own, part, self._item, key)
+                return ("" if block and own == "\n" else text) if text else None
         return None
 
     def _text(self, case: Case) -> str:

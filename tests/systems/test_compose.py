@@ -184,6 +184,24 @@ def test_flags_cases_and_lists(pilot: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_value_keeps_its_last_newline_in_a_case(tmp_path: Path) -> None:
+    """In a block, a case drops its own last newline, not one of a value; a newline alone is an empty line."""
+    toml = """format = 1
+rows = [{ text = "a\\n${HOW}\\nb", name = "x" }]
+[flags]
+quiet = "says nothing"
+gap = "an empty line"
+[variables]
+HOW = { cases = [{ when = "quiet", text = "" }, { when = "gap", text = "\\n" }, { text = "${V}" }] }
+V = "v"
+"""
+    preset = load_preset("p", lay_out(tmp_path, {"p/1/preset.toml": toml}))
+    assert preset.compose(variables={"V": "1\n"}).text == "a\n1\n\nb"
+    assert preset.compose().text == "a\nv\nb"
+    assert preset.compose(flags=["quiet"]).text == "a\nb"
+    assert preset.compose(flags=["gap"]).text == "a\n\nb"
+
+
 def test_everything_wrong_is_one_error(pilot: Path) -> None:
     """Unknown flags, variables and lists, wrong items and missing values are told together, with suggestions."""
     with pytest.raises(PresetError) as caught:
