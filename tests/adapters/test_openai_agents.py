@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from tests.support.frameworks import check, framework
@@ -25,9 +26,11 @@ def test_nothing_is_lost_and_every_edit_is_told() -> None:
     def run(tail: Any, question: str, prompt: Any) -> None:
         if not made:
             made.append(agents.Agent("a", instructions=tail.prefix.text, tools=[lookup], model=model))
-        agents.Runner.run_sync(made[0], adapter.run_input(tail, question, prompt), session=session)
+        runner.run(agents.Runner.run(made[0], adapter.run_input(tail, question, prompt), session=session))
 
-    with recorder() as server:
+    # A loop of its own, which is closed: run_sync leaves one behind.
+    with recorder() as server, asyncio.Runner() as runner:
         client = openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="x", max_retries=0)
         model = agents.OpenAIResponsesModel("gpt-5", client)
         check(server, run, "responses")
+        runner.run(client.close())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from tests.support.frameworks import check, framework
@@ -23,11 +24,14 @@ def test_nothing_is_lost_and_every_edit_is_told() -> None:
     def run(tail: Any, question: str, prompt: Any) -> None:
         if not made:
             made.append(pydantic_ai.Agent(model, instructions=tail.prefix.text, tools=[lookup]))
-        result = made[0].run_sync(adapter.user_prompt(tail, question, prompt), message_history=history)
+        prompted = adapter.user_prompt(tail, question, prompt)
+        result = runner.run(made[0].run(prompted, message_history=history))
         history[:] = result.all_messages()
 
-    with recorder() as server:
+    # A loop of its own, which is closed: run_sync leaves one behind.
+    with recorder() as server, asyncio.Runner() as runner:
         client = sdk.AsyncAnthropic(base_url=server.url, api_key="x", max_retries=0)
         provider = providers.AnthropicProvider(anthropic_client=client)
         model = models.AnthropicModel("claude-opus-5-5", provider=provider)
         check(server, run, "messages", streams=True)  # as it asks for every answer
+        runner.run(client.close())
