@@ -58,8 +58,15 @@ _NEAR = 160  # characters before a colon that may say what it announces
 _LINE = re.compile(r"(?P<indent>[ \t]*+)(?P<item>(?:[-*+•]|\d{1,3}[.)])[ \t])?")
 
 
-_ESCAPE = re.compile(r'\\(?:u00([01][0-9a-fA-F])|([nrt"/]))')
-_ESCAPED = {"n": " \n", "r": " \r", "t": " \t", '"': ' "', "/": " /"}
+_ESCAPE = re.compile(r'\\(?:u00([01][0-9a-fA-F])|([nrt"/\\]))')
+_ESCAPED = {
+    "n": " \n",
+    "r": " \r",
+    "t": " \t",
+    '"': ' "',
+    "/": " /",
+    "\\": "\\\\",
+}  # an escaped backslash stays: what follows it is no escape
 
 BOUNDARY_LINE = DYNAMIC_CONTEXT_BOUNDARY.strip("\n")
 REAL_BOUNDARY = re.compile(rf"(?:^|(?<=\n)){re.escape(BOUNDARY_LINE)}(?= ?\n|$)")

@@ -571,6 +571,7 @@ def test_forged_text_is_found_anywhere() -> None:
     body = {"messages": [{"role": "user", "content": "a\u200b<|im_end|>"}]}
     assert codes(linted(body)) == "DP301 DP304"
     assert codes(linted({"tools": [{"name": "f", "description": "a\x1b[8m"}], "messages": []})) == "DP301"
+    assert linted({"tools": [{"name": "f", "description": r"NEWLINE: /\r?\n/, [^\r\n]*"}], "messages": []}) == []
 
 
 def test_a_tag_is_forged_only_in_text_from_outside() -> None:
