@@ -87,7 +87,7 @@ class History:
         """Let another history begin with the first `size` messages of this one."""
         other.append(self.messages)
         other.notices.restore(self.notices.state(), self.size)
-        other.routes = {key: replace(route, builder=None) for key, route in self.routes.items()}
+        other.routes = {key: route.cut(route.size) for key, route in self.routes.items()}
         other.responses, other.began = dict(self.responses), self.began
         other.cut(size)
 

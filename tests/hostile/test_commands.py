@@ -564,7 +564,7 @@ def on_a_terminal(*arguments: str, cwd: Path) -> bytes:
 def test_n10_progress(project: Project) -> None:
     """`lint FOLDER` shows on a terminal how far it is, and clears the line; elsewhere it shows nothing."""
     said = on_a_terminal("lint", ".", cwd=project.folder)
-    assert b"2 files read" in said
+    assert b"2 of 2 files linted" in said
     assert said.rstrip().endswith(b"\x1b[K")
     assert b"read" not in project.run("lint", ".").stderr
 

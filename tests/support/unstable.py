@@ -79,8 +79,8 @@ def day_in_body() -> dict[str, Any]:
 def day_in_marked_message() -> dict[str, Any]:
     """The day, in a message that is marked to be kept."""
     day = time.strftime("%Y-%m-%d", time.gmtime())
-    told = [{"type": "text", "text": f"<context>{day}</context>", "cache_control": MARK}]
-    messages = [{"role": "user", "content": told}, {"role": "assistant", "content": "Yes?"}, *TALK]
+    told = {"type": "text", "text": f"<context>{day}</context>", "cache_control": MARK}
+    messages = [{"role": "user", "content": [told, {"type": "text", "text": "Hi"}]}]
     return {"model": "claude-opus-5-5", "max_tokens": 9, "system": "You are Ada.", "messages": messages}
 
 

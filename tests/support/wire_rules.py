@@ -41,7 +41,9 @@ def marks(body: Body) -> list[tuple[str, str]]:
 
     Where a mark is an element of its own, its place is that of the element before it, counted without marks.
     """
-    return list(_marks(body, ""))
+    inner = [mark for mark in _marks(body, "") if mark[0]]
+    # Anthropic's automatic mark is a field of the body, and means the end of the newest message.
+    return [*inner, *[("cache_control", life) for place, life in _marks(body, "") if not place]]
 
 
 def _marks(value: Any, path: str) -> Iterator[tuple[str, str]]:
@@ -111,7 +113,7 @@ def _lifetimes(found: list[str], order: tuple[str, ...], most: int) -> None:
 
 
 def _anthropic(model: str, body: Body) -> None:
-    assert set(body) <= {"model", "max_tokens", "tools", "system", "messages", "stream"}
+    assert set(body) <= {"model", "max_tokens", "tools", "system", "messages", "stream", "cache_control"}
     assert body["model"] == model
     assert body["max_tokens"] >= 1
     if "tools" in body:
@@ -163,7 +165,7 @@ def _anthropic(model: str, body: Body) -> None:
         "[a-zA-Z0-9_-]+",
     )
     for place, _ in marks(body):
-        assert re.fullmatch(r"(tools|system)\[\d+\]|messages\[\d+\]\.content\[\d+\]", place), place
+        assert re.fullmatch(r"(tools|system)\[\d+\]|messages\[\d+\]\.content\[\d+\]|cache_control", place), place
     _lifetimes([lifetime for _, lifetime in marks(body)], ("1h", "5m"), 4)
 
 

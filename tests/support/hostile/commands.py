@@ -72,11 +72,17 @@ class Project:
         return done
 
 
+_NOT_IMPORTED = tuple(
+    f"deepprompt.{name}" for name in ("testing", "__main__", "adapters.", "recorder.", "commands.record")
+)
+
+
 @cache
 def _import_all() -> None:
     """Import the package here once, so that no forked process has to."""
     for module in pkgutil.walk_packages(deepprompt.__path__, "deepprompt."):
-        if not module.name.startswith(("deepprompt.testing", "deepprompt.__main__")):
+        # Adapters and the recorder need packages of others, and no command here runs them.
+        if not module.name.startswith(_NOT_IMPORTED):
             import_module(module.name)
 
 
