@@ -62,8 +62,9 @@ def test_a_copy_under_another_name_composes_the_same(tmp_path: Path) -> None:
 def test_a_first_prompt_parses_nothing() -> None:
     """Law 12: composing a bundled preset imports neither `tomllib` nor `json` nor `typing`."""
     code = (
-        "import sys; from deepprompt.systems.presets import load_preset; load_preset('deepseek@1.0.0').compose();"
-        "print([name for name in ('tomllib', 'json', 'typing', 'packaging') if name in sys.modules])"
+        "import sys; before = {*sys.modules}; from deepprompt.systems.presets import load_preset;"
+        "load_preset('deepseek@1.0.0').compose();"
+        "print([name for name in ('tomllib', 'json', 'typing', 'packaging') if name in {*sys.modules} - before])"
     )
     run = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"

@@ -158,7 +158,9 @@ def test_git_that_cannot_be_read_is_never_clean(name: str, state: str, said: str
 @pytest.mark.parametrize("code", ["SystemPromptBuilder().build()", "load_preset('deepseek').compose().text"])
 def test_a_first_prompt_parses_nothing(code: str) -> None:
     """Law 12: neither the builder nor a preset imports `tomllib` or `json` for its first prompt."""
-    script = f"import sys; from deepprompt import *; {code}; print({{'tomllib', 'json'}} & {{*sys.modules}})"
-    script = script.replace("from deepprompt import *", "from deepprompt import SystemPromptBuilder, load_preset")
+    script = (
+        "import sys; before = {*sys.modules}; from deepprompt import SystemPromptBuilder, load_preset; "
+        f"{code}; print({{'tomllib', 'json'}} & ({{*sys.modules}} - before))"
+    )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "set()\n"
