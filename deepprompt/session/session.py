@@ -105,7 +105,9 @@ class Session:
         return self._history.notices.waiting
 
     def user(
-        self, message: str | Mapping[str, object] | Sequence[object], prompt: Prompt | str | None = None
+        self,
+        message: str | Mapping[str, object] | Sequence[Mapping[str, object]],
+        prompt: Prompt | str | None = None,
     ) -> tuple[Change, ...]:
         """Append a user's message, after a message about what changed; return the parts and tools that changed.
 
