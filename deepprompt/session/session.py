@@ -283,7 +283,9 @@ class Session:
             return Derived(self, *cached)
 
     def replace_last(
-        self, message: str | Mapping[str, object] | Sequence[object] = "", prompt: Prompt | str | None = None
+        self,
+        message: str | Mapping[str, object] | Sequence[Mapping[str, object]] = "",
+        prompt: Prompt | str | None = None,
     ) -> Derived:
         """Go back before the last response, to ask for another one; or, given a message, before the user's last one.
 

@@ -899,7 +899,7 @@ def test_a_users_message_may_be_blocks() -> None:
     with pytest.raises(MessageError, match="no provider takes a block of type 'video'"):
         session.user([{"type": "video", "data": "x"}])
     with pytest.raises(MessageError, match="a message is a mapping with a role"):
-        session.user(b"x")
+        session.user(b"x")  # type: ignore[arg-type]
 
 
 def test_appending_a_users_message_tells_the_state() -> None:
