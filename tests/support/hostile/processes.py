@@ -303,6 +303,9 @@ def interrupted(stage: Stage) -> None:
             ) as process,
             held_open(stage.repository / "sub/.gitignore"),
         ):
+            until = time.monotonic() + 10  # the reader may be a git of the signal before, which is still ending
+            while not os.listdir(stage.temporary) and time.monotonic() < until:
+                time.sleep(0.01)
             assert len(os.listdir(stage.temporary)) == 1
             process.send_signal(number)
             said = process.communicate(timeout=5)[0]
