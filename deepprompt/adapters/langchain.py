@@ -1,4 +1,4 @@
-"""LangChain's `create_agent`, LangGraph and deepagents: news goes into the user's message of the graph's state.
+"""LangChain's `create_agent` and LangGraph: news goes into the user's message of the graph's state.
 
 A hook such as `wrap_model_call` would change one request only: the news would be gone from the next, and the cache with
 it. `before_agent` returns the message under its own id, so the graph stores it.
