@@ -51,19 +51,19 @@ def test_a_review_of_what_has_drifted(tmp_path: Path, capsys: Capture) -> None:
     (folder / "DEEPSEEK.md").write_text("Be brief.\n")
     said = run(capsys, "lock", "--check", "--cwd", folder, code=1)
     assert said == (
-        "main: 2,045 -> 2,055 tokens (+10)\n"
+        "main: 2,205 -> 2,215 tokens (+10)\n"
         "  + instructions DEEPSEEK.md (project): +6 tokens\n"
         "  ~ instructions AGENTS.md (project): 6 -> 9 tokens (+3)\n"
-        "  the first 2,038 tokens are the same; writing the rest costs more than reading it, by\n"
-        "    anthropic claude-opus-5-5: 31 tokens at the input price: 26 to write, 2,029 can be read "
+        "  the first 2,198 tokens are the same; writing the rest costs more than reading it, by\n"
+        "    anthropic claude-opus-5-5: 31 tokens at the input price: 26 to write, 2,189 can be read "
         "(facts of 2026-11-18)\n"
-        "    deepseek deepseek-v4-pro: 1,987 tokens at the input price: 2,055 to write, 0 can be read "
+        "    deepseek deepseek-v4-pro: 2,142 tokens at the input price: 2,215 to write, 0 can be read "
         "(facts of 2026-11-18)\n"
         "If that is meant, run 'deepprompt lock' and commit deepprompt.lock.\n"
     )
     report = json.loads(run(capsys, "lock", "--check", "--json", "--cwd", folder, code=1))
     assert [change["change"] for change in report["prompts"][0]["changes"]] == ["+", "~"]
-    assert [cost["written"] for cost in report["prompts"][0]["costs"]] == [26, 2055]
+    assert [cost["written"] for cost in report["prompts"][0]["costs"]] == [26, 2215]
     assert not (folder / "deepprompt.lock").read_text().count("DEEPSEEK"), "--check writes nothing"
 
 

@@ -223,7 +223,7 @@ def test_u14_everywhere_else(tmp_path: Path) -> None:
         shown(text) + ".txt",
     ):
         assert visible in prompt.text
-    assert reported(cwd)["text"] == prompt.text
+    assert reported(cwd, "--preset", "deepseek@1.0.0")["text"] == prompt.text
 
 
 def test_u14_in_what_third_parties_call_themselves() -> None:

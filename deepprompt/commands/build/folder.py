@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--base",
         type=given,
         metavar="VERSION",
-        help="a bundled base prompt: 1.0.0, ~=1.0, or FAMILY@VERSION (default: 1.0.0)",
+        help="the base prompt alone in place of a preset: 1.0.0, ~=1.0, or FAMILY@VERSION",
     )
     only.add_argument(
         "--base-file", type=given, metavar="FILE", help="use your own base prompt instead of a bundled one"

@@ -21,6 +21,8 @@ from tests.support.layout import lay_out
 
 CaptureBytes = pytest.CaptureFixture[bytes]
 
+PREFIX = f"{BASE_PROMPT_V1}\n{bundled().text('deepseek', '1.1.0', 'security')}"
+"""What stands before the boundary in an empty folder: the base prompt V1, then the security policy."""
 PROJECT = re.compile(
     r"\n## Project\n- cwd: (?P<cwd>.*)\n- date: \d{4}-\d\d-\d\d\n- os: \S+ .+\n- shell: .+\n"
     r"(?:- branch: (?P<branch>.*)\n)?(?:\n## Git status\n(?P<status>[^#]*)\n## Git diff\n(?P<diff>[^#]*))?"
@@ -92,10 +94,10 @@ class TestPrompt:
     """With no options: the prompt of the current folder and the user's home."""
 
     def test_empty_folder(self, folder: Path, capsysbinary: CaptureBytes) -> None:
-        """In an empty folder it is the base prompt, the boundary and the project, and nothing else."""
+        """In an empty folder it is the newest `deepseek`, the boundary and the project, and nothing else."""
         text = built(capsysbinary)
         prefix, boundary, suffix = text.partition(DYNAMIC_CONTEXT_BOUNDARY)
-        assert (prefix, boundary) == (BASE_PROMPT_V1, DYNAMIC_CONTEXT_BOUNDARY)
+        assert (prefix, boundary) == (PREFIX, DYNAMIC_CONTEXT_BOUNDARY)
         match = PROJECT.fullmatch(suffix)
         assert match is not None
         assert match.groupdict() == {
@@ -141,13 +143,13 @@ class TestPrompt:
 
     def test_no_project(self, repository: Path, capsysbinary: CaptureBytes) -> None:
         """`--no-project` leaves out everything after the boundary."""
-        assert built(capsysbinary, "--no-project") == BASE_PROMPT_V1 + DYNAMIC_CONTEXT_BOUNDARY
+        assert built(capsysbinary, "--no-project") == PREFIX + DYNAMIC_CONTEXT_BOUNDARY
         assert repository.exists()
 
     @pytest.mark.usefixtures("repository")
     def test_prefix_only(self, capsysbinary: CaptureBytes) -> None:
         """`--prefix-only` prints exactly what stands before the boundary."""
-        assert built(capsysbinary, "--prefix-only") == BASE_PROMPT_V1
+        assert built(capsysbinary, "--prefix-only") == PREFIX
 
     def test_instructions_and_skills(self, folder: Path, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         """Instruction files and skills come from the folder first and then from home."""
@@ -158,7 +160,7 @@ class TestPrompt:
             tmp_path / "home",
             {"DEEPSEEK.md": "Home.\n", ".deepseek/skills/b/SKILL.md": "---\nname: beta\ndescription: 2\n---\nBody\n"},
         )
-        prefix = built(capsysbinary, "--prefix-only").removeprefix(BASE_PROMPT_V1)
+        prefix = built(capsysbinary, "--prefix-only").removeprefix(PREFIX)
         help_line = bundled().text("base", "1.0.0", "skills_help")
         hash12 = sha256(b"Body").hexdigest()[:12]
         assert prefix == (
@@ -304,9 +306,7 @@ class TestAppend:
         """It stands after instructions and skills, an empty line before each, files after the texts."""
         lay_out(folder, {"a.md": b"\xef\xbb\xbfFile a.\r\n", "b.md": "File b.", "AGENTS.md": "Ours."})
         prefix = built(capsysbinary, "--prefix-only", *options)
-        assert (
-            prefix == f"{BASE_PROMPT_V1}\n\n## Instruction Files (session-once)\n\n[{folder}/AGENTS.md]\nOurs.\n{tail}"
-        )
+        assert prefix == f"{PREFIX}\n\n## Instruction Files (session-once)\n\n[{folder}/AGENTS.md]\nOurs.\n{tail}"
 
     @pytest.mark.usefixtures("folder")
     def test_boundary(self, capsysbinary: CaptureBytes) -> None:
@@ -394,15 +394,15 @@ class TestJson:
         text = built(capsysbinary)
         found = report(capsysbinary)
         parts = found.pop("parts")
-        assert [row["part"] for row in found.pop("conditions")][:3] == ["identity", "tools", "style"]
+        assert [row["part"] for row in found.pop("conditions")][:4] == ["identity", "tools", "style", "security"]
         assert found == {
             "text": text,
             "sha256": sha256(text.encode()).hexdigest(),
-            "prefix_sha256": sha256(BASE_PROMPT_V1.encode()).hexdigest(),
+            "prefix_sha256": sha256(PREFIX.encode()).hexdigest(),
             "bytes": len(text.encode()),
-            "prefix_bytes": len(BASE_PROMPT_V1.encode()),
+            "prefix_bytes": len(PREFIX.encode()),
             "tokens": estimate_tokens(text),
-            "prefix_tokens": estimate_tokens(BASE_PROMPT_V1),
+            "prefix_tokens": estimate_tokens(PREFIX),
             "tools": [],
             "notes": [],
         }
@@ -416,6 +416,7 @@ class TestJson:
             ("identity", "release", "deepprompt:base/1.0.0/identity.md"),
             ("tools", "release", "deepprompt:base/1.0.0/tools.md"),
             ("style", "release", "deepprompt:base/1.0.0/style.md"),
+            ("security", "release", "deepprompt:deepseek/1.1.0/security.md"),
             ("instructions", "project", "deepprompt"),
             (f"instructions {repository}/AGENTS.md", "project", f"file:{repository}/AGENTS.md"),
             ("skills", "project", "skills"),
@@ -426,7 +427,7 @@ class TestJson:
             ("git diff", "turn", "project"),
         ]
         data = b"\n\nMore."
-        assert {key: parts[6][key] for key in ("bytes", "tokens", "sha256")} == {
+        assert {key: parts[7][key] for key in ("bytes", "tokens", "sha256")} == {
             "bytes": len(data),
             "tokens": len(data) // 4,
             "sha256": sha256(data).hexdigest(),
@@ -436,7 +437,7 @@ class TestJson:
     def test_prefix_only(self, capsysbinary: CaptureBytes) -> None:
         """With `--prefix-only` the text is the prefix, which has the prefix hash."""
         found = report(capsysbinary, "--prefix-only")
-        assert found["text"] == BASE_PROMPT_V1
+        assert found["text"] == PREFIX
         assert found["prefix_sha256"] == sha256(found["text"].encode()).hexdigest()
 
     def test_is_readable(self, folder: Path, capsysbinary: CaptureBytes) -> None:
@@ -475,7 +476,7 @@ class TestJson:
     def test_out(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """With `--out` the report goes into the file."""
         assert built(capsysbinary, "--json", "--out", "report.json") == ""
-        assert json.loads((folder / "report.json").read_bytes())["text"].startswith(BASE_PROMPT_V1)
+        assert json.loads((folder / "report.json").read_bytes())["text"].startswith(PREFIX)
 
 
 class TestOut:
@@ -494,7 +495,7 @@ class TestOut:
         with open(folder / "prompt.txt", "rb") as old:
             built(capsysbinary, "--no-project", "--out", "prompt.txt")
             assert old.read() == b"old" * 100_000
-        assert (folder / "prompt.txt").read_text() == BASE_PROMPT_V1 + DYNAMIC_CONTEXT_BOUNDARY
+        assert (folder / "prompt.txt").read_text() == PREFIX + DYNAMIC_CONTEXT_BOUNDARY
         assert os.listdir(folder) == ["prompt.txt"]
 
     def test_failure_keeps_the_old(self, folder: Path, capsysbinary: CaptureBytes) -> None:
@@ -549,7 +550,7 @@ class TestOut:
         (folder / "link.txt").symlink_to("real.txt")
         built(capsysbinary, "--no-project", "--out", "link.txt")
         assert (folder / "link.txt").is_symlink()
-        assert (folder / "real.txt").read_text() == BASE_PROMPT_V1 + DYNAMIC_CONTEXT_BOUNDARY
+        assert (folder / "real.txt").read_text() == PREFIX + DYNAMIC_CONTEXT_BOUNDARY
 
     def test_file_of_another(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """A file of somebody else's that has the name of our temporary one is not deleted."""

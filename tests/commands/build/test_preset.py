@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deepprompt import DYNAMIC_CONTEXT_BOUNDARY, bundled, estimate_tokens, load_preset
+from deepprompt import BASE_PROMPT_V1, DYNAMIC_CONTEXT_BOUNDARY, bundled, estimate_tokens, load_preset
 from deepprompt.cli import main
+from deepprompt.commands.build.preset import DEFAULT
 from deepprompt.providers import TARGETS
 from deepprompt.systems.preset import (
     McpServer,
@@ -68,7 +69,7 @@ USAGE = {
     "list": (["--list", "servers"], "--list servers: write NAME=FILE"),
     "environment-last": (
         ["--environment-last"],
-        "--environment-last is for presets without a boundary; deepseek@1.0.0 has one",
+        "--environment-last is for presets without a boundary; deepseek@1.1.0 has one",
     ),
     "parts": (
         ["--parts", "x"],
@@ -190,14 +191,15 @@ class TestParts:
         assert capsysbinary.readouterr().out.decode() == build(capsysbinary)
 
     def test_deepseek(self, capsysbinary: CaptureBytes) -> None:
-        """The preset `deepseek` 1.0.0 is what is built without one, and 1.1.0 begins with the same base."""
-        assert main(["build", "--no-project"]) == 0
-        plain = capsysbinary.readouterr()
-        assert main(["build", "--no-project", "--preset", "deepseek@1.0.0"]) == 0
-        assert capsysbinary.readouterr() == plain
-        assert main(["build", "--no-project", "--preset", "deepseek"]) == 0
-        base = plain.out.partition(b"\n=== DYNAMIC CONTEXT")[0]
-        assert capsysbinary.readouterr().out.startswith(base + b"\n# Security\n")
+        """Without a preset, `build` takes the newest `deepseek`, which begins with the bytes of 1.0.0."""
+        printed = []
+        for options in ([], ["--preset", "deepseek"], ["--preset", "deepseek@1.0.0"]):
+            assert main(["build", "--no-project", *options]) == 0
+            printed.append(capsysbinary.readouterr().out)
+        assert printed[0] == printed[1]
+        base = printed[2].partition(b"\n=== DYNAMIC CONTEXT")[0]
+        assert base == BASE_PROMPT_V1.encode()
+        assert printed[0].startswith(base + b"\n# Security\n")
 
     def test_overrides(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         """`--parts` replaces part by part, and the report says where each comes from."""
@@ -324,7 +326,7 @@ servers = { fields = ["NAME"] }
         assert main(["build", "--tool", "Nonsense", "--output-style-file", "style.txt", "--no-git"]) == 0
         assert capsysbinary.readouterr().err.decode().splitlines() == [
             "deepprompt: kept: tool Nonsense: taken for a tool of your own, which has no bundled text",
-            "deepprompt: skipped: output style: no row of deepseek@1.0.0 shows this",
+            "deepprompt: skipped: output style: no row of deepseek@1.1.0 shows this",
         ]
         assert main(["build", *PRESET]) == 0
         assert "deepprompt: skipped: instruction files: no row of " in capsysbinary.readouterr().err.decode()
@@ -476,6 +478,11 @@ class TestRefused:
         tuples = PromptAssemblyConfig(enabled_tools=("Glob",), mcp_servers=(McpServer("a"),))
         assert lists == tuples
         assert hash(lists) == hash(tuples)
+
+
+def test_the_default_is_the_newest() -> None:
+    """The preset that is built without a name is the newest `deepseek`."""
+    assert load_preset("deepseek").name == DEFAULT
 
 
 def test_the_words_of_the_options_are_those_of_the_types() -> None:

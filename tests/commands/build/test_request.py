@@ -275,7 +275,7 @@ class TestBody:
         """The prompt of a folder is cut where its pace changes, and every byte of it is sent."""
         lay_out(folder, {"AGENTS.md": "Ours."})
         body = built(capsysbinary, "--no-git", "--preset", "deepseek@1.0.0", *TO, "--message", "Hi", "--quiet")
-        assert main(["build", "--no-git"]) == 0
+        assert main(["build", "--no-git", "--preset", "deepseek@1.0.0"]) == 0
         assert "".join(block["text"] for block in body["system"]) == capsysbinary.readouterr().out.decode()
         assert [("cache_control" in block) for block in body["system"]] == [True, True, False]
 
