@@ -78,7 +78,7 @@ class TestBundled:
     def test_families(self) -> None:
         """The bundled catalogue has the families of all systems."""
         families = "agents base batch claude_code coder deepseek prices profiles providers request session slots tagged"
-        families += " text tiers"
+        families += " telemetry text tiers"
         assert bundled().families() == families.split()
         assert bundled().versions("claude_code") == ["2.1.37", "2.1.37.post1"]
         assert bundled().versions("base") == ["1.0.0"]

@@ -6,8 +6,9 @@ Neither package is imported before it is used. Both write to the same private st
 from __future__ import annotations
 
 import importlib
+import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from deepprompt.errors import SourceError
@@ -22,7 +23,8 @@ _KEPT = frozenset((*KEPT_HEADERS, *SESSION_HEADERS))
 class RecordingTransport:
     """A transport for httpx clients, sync or async, that records what goes through another one.
 
-    Pass it to a client: `httpx.Client(transport=RecordingTransport(httpx.HTTPTransport()))`.
+    Pass it to a client: `httpx.Client(transport=RecordingTransport(httpx.HTTPTransport()))`. If OpenTelemetry is
+    imported, the span that is current at a request is told what its response cost and what the cache did.
     """
 
     def __init__(self, transport: Any, *, store: str = "", agent: str = "") -> None:
@@ -30,6 +32,7 @@ class RecordingTransport:
             raise SourceError(f"RecordingTransport wraps a transport of httpx, not {type(transport).__name__}")
         self._transport = transport
         self._writer = Writer(Store(store or default_store()), agent)
+        self._spans: Any = None
 
     def __enter__(self) -> RecordingTransport:
         return self
@@ -47,13 +50,30 @@ class RecordingTransport:
         """Send a request, and record it with its response once that was read or closed."""
         exchange = _exchange(request, request.read())
         response = self._transport.handle_request(request)
-        return _taped(response, exchange, self._writer)
+        return _taped(response, exchange, self._done())
 
     async def handle_async_request(self, request: Any) -> Any:
         """Do the same in an async client."""
         exchange = _exchange(request, await request.aread())
         response = await self._transport.handle_async_request(request)
-        return _taped(response, exchange, self._writer)
+        return _taped(response, exchange, self._done())
+
+    def _done(self) -> Callable[[Exchange], object]:
+        """Return what to do with the exchange when it has ended: describe its span, if there is one, and store it."""
+        if "opentelemetry.trace" not in sys.modules:
+            return self._writer.put
+        from deepprompt.recorder.spans import Spans
+        from deepprompt.session.telemetry import current_span
+
+        if (span := current_span()) is None:
+            return self._writer.put
+        spans = self._spans = self._spans or Spans()
+
+        def done(exchange: Exchange) -> None:
+            spans.add(span, exchange)
+            self._writer.put(exchange)
+
+        return done
 
     def close(self) -> None:
         """Close the transport, and write what waits."""
@@ -74,8 +94,8 @@ def _exchange(request: Any, body: bytes) -> Exchange:
 class _Tape:
     """A stream that keeps a copy of what passes."""
 
-    def __init__(self, stream: Any, exchange: Exchange, writer: Writer) -> None:
-        self._stream, self._exchange, self._writer = stream, exchange, writer
+    def __init__(self, stream: Any, exchange: Exchange, done: Callable[[Exchange], object]) -> None:
+        self._stream, self._exchange, self._ended = stream, exchange, done
         self._pieces: list[bytes] = []
         self._size = 0
         self._whole = self._done = False
@@ -102,7 +122,7 @@ class _Tape:
             self._exchange.end = "done" if self._whole else "aborted"
             self._exchange.answer = b"".join(self._pieces)
             self._exchange.ms = round((time.time() - self._exchange.at) * 1000)
-            self._writer.put(self._exchange)
+            self._ended(self._exchange)
 
     def close(self) -> None:
         self._stream.close()
@@ -113,18 +133,18 @@ class _Tape:
         self._record()
 
 
-def _taped(response: Any, exchange: Exchange, writer: Writer) -> Any:
+def _taped(response: Any, exchange: Exchange, done: Callable[[Exchange], object]) -> Any:
     """Return a response whose stream is recorded."""
     exchange.status = response.status_code
     exchange.encoding = response.headers.get("content-encoding", "")
     if response.is_closed:  # it came whole, as from a cache, and was decoded
         exchange.answer, exchange.encoding = response.content, ""
         exchange.ms = round((time.time() - exchange.at) * 1000)
-        writer.put(exchange)
+        done(exchange)
         return response
     library = importlib.import_module(type(response).__module__.partition(".")[0])
     kind = type("Tape", (_Tape, library.SyncByteStream, library.AsyncByteStream), {})
-    response.stream = kind(response.stream, exchange, writer)
+    response.stream = kind(response.stream, exchange, done)
     return response
 
 

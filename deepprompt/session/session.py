@@ -8,6 +8,7 @@ byte for byte, marks aside. Only `new_epoch` changes the prefix itself, and it s
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -211,7 +212,7 @@ class Session:
         """Return what the cache did with the last request, given the provider's response to it or only its usage.
 
         `at` is when that request was started, in seconds of one clock, such as `time.time()`. Without it, a verdict
-        cannot take lifetimes into account.
+        cannot take lifetimes into account. If OpenTelemetry is imported, the verdict is put on its current span too.
         """
         with self._alone:
             history = self._history
@@ -230,6 +231,10 @@ class Session:
                 verdict = on_first(verdict, request, others=len(history.routes) > 1, epoch=self.epoch, kept=kept)
             found = (request.tokens, usage, verdict.kind, verdict.detail, at)
             history.recorded.append(Recorded(request.to, request.model, route.size, *found))
+            if "opentelemetry.trace" in sys.modules:
+                from deepprompt.session.telemetry import trace
+
+                trace(request, usage, verdict, self.prefix, self.epoch)
             return verdict
 
     def epoch_cost(self, prompt: Prompt | str | None = None) -> int:

@@ -33,7 +33,7 @@ def test_bundled(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     lines = b"agents 2026.11.18\nbase 1.0.0\nbatch 2026.11.18\nclaude_code 2.1.37 2.1.37.post1\ncoder 1.0.0\n"
     lines += b"deepseek 1.0.0 1.1.0\nprices 2026.11.18\nprofiles 2026.11.17\n"
     lines += b"providers 2026.11.15 2026.11.18 2026.11.18.1\nrequest 1.0.0\nsession 1.0.0 1.1.0\nslots 1.0.0\n"
-    lines += b"tagged 1.0.0\n"
+    lines += b"tagged 1.0.0\ntelemetry 2026.11.18\n"
     assert capsysbinary.readouterr() == (lines + b"text 2026.11.18 2026.11.18.1\ntiers 1.0.0\n", b"")
 
 
