@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 
 from deepprompt.errors import AssetError, FileRefusedError, UnknownPartError
+from deepprompt.frozen import dataclass
 from deepprompt.manifest import MANIFEST, check_file, parse_manifest, read_bundled
 from deepprompt.prompt import BOUNDARY_PART, Pace, Part
 from deepprompt.sources.files import path_text, read_below

@@ -8,11 +8,11 @@ Nothing here reads a file, a clock or the environment, and nothing here knows wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
 from deepprompt.errors import PaceError
+from deepprompt.frozen import dataclass
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:

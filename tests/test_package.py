@@ -25,6 +25,7 @@ ASSETS = PACKAGE / "assets"
 
 # The rooms in the order in which they may know each other: each knows itself and what stands before it.
 ROOMS = (
+    "frozen",
     "errors",
     "arguments",
     "manifest",

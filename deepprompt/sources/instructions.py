@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from deepprompt.errors import SourceError
+from deepprompt.frozen import dataclass
 from deepprompt.prompt import Note
 from deepprompt.sources.advice import load_advice
 from deepprompt.sources.files import clean_path, path_text, refuse_claude, search_roots, shown_path

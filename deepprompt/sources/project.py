@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass, field, replace
 
+from deepprompt.frozen import dataclass, field, replace
 from deepprompt.prompt import Note
 from deepprompt.sources.files import path_text, shown_path
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from deepprompt.errors import FileRefusedError, SkillError, SourceError
+from deepprompt.frozen import dataclass
 from deepprompt.prompt import Note, NotedText, sha256_hex
 from deepprompt.sources.files import (
     list_below,

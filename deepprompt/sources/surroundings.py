@@ -7,9 +7,9 @@ every turn, and with which arguments.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
 
 from deepprompt.errors import SourceError
+from deepprompt.frozen import dataclass, field, replace
 from deepprompt.prompt import Note, notes_of
 from deepprompt.sources.files import is_folder, path_text, shown_path
 from deepprompt.sources.instructions import DEFAULT_PROFILE, InstructionFiles, load_instruction_files

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import replace
 from functools import cache
 
+from deepprompt.frozen import replace
 from deepprompt.prompt import Note
 from deepprompt.text.disarm import escape_roles
 from deepprompt.text.plain import BLANK, odd_characters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
 from deepprompt.commands.build import folder, request
 from deepprompt.commands.build.options import (
@@ -15,6 +14,7 @@ from deepprompt.commands.build.options import (
 from deepprompt.commands.build.preset import compose_preset
 from deepprompt.commands.options import given, set_options
 from deepprompt.commands.output import say_notes, write, write_json
+from deepprompt.frozen import replace
 from deepprompt.prompt import Prompt, sha256_hex
 from deepprompt.tokens import estimate_tokens
 
@@ -81,11 +81,13 @@ def compose(options: argparse.Namespace, rows: list[dict[str, object]]) -> Promp
     else:
         prompt = compose_preset(options, rows)
     if options.prefix_only:
-        prompt = dataclasses.replace(prompt, parts=prompt.static_parts)
+        prompt = replace(prompt, parts=prompt.static_parts)
     return prompt
 
 
 def _report(prompt: Prompt) -> dict[str, object]:
+    from dataclasses import asdict
+
     return {
         "text": prompt.text,
         "sha256": prompt.sha256,
@@ -106,5 +108,5 @@ def _report(prompt: Prompt) -> dict[str, object]:
             for part in prompt.parts
         ],
         "tools": list(prompt.tools),
-        "notes": [dataclasses.asdict(note) for note in prompt.notes],
+        "notes": [asdict(note) for note in prompt.notes],
     }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
 from deepprompt.commands.options import add_folder_option, add_home_option, count, given, home_folder, working_folder
+from deepprompt.frozen import replace
 from deepprompt.sources.instructions import DEFAULT_PROFILE, InstructionFiles
 from deepprompt.sources.surroundings import Surroundings, gather
 
@@ -92,7 +92,7 @@ def gathered(options: argparse.Namespace, profile: str = DEFAULT_PROFILE) -> Sur
         profile=options.instructions or profile,
         instructions_limit=options.instructions_limit,
     )
-    return dataclasses.replace(around, instructions=_advised(around.instructions, options.instructions or profile))
+    return replace(around, instructions=_advised(around.instructions, options.instructions or profile))
 
 
 def _advised(instructions: InstructionFiles, profile: str) -> InstructionFiles:
@@ -102,5 +102,5 @@ def _advised(instructions: InstructionFiles, profile: str) -> InstructionFiles:
     notes = instructions.notes
     return InstructionFiles(
         instructions,
-        [dataclasses.replace(note, detail=note.detail + advice) if note.kind == "cut" else note for note in notes],
+        [replace(note, detail=note.detail + advice) if note.kind == "cut" else note for note in notes],
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
 from deepprompt.catalog import bundled, from_folder
 from deepprompt.commands.build.folder import gathered
 from deepprompt.commands.build.options import appended, flags_of, lists_of, own_part, variables_of
 from deepprompt.commands.options import own_text
 from deepprompt.errors import AssetError
+from deepprompt.frozen import replace
 from deepprompt.prompt import BOUNDARY_PART, Note, Part, Prompt
 from deepprompt.systems.builder import DEEPSEEK_V1
 from deepprompt.systems.presets import Preset, load_preset
@@ -33,7 +33,7 @@ def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -
     if options.custom_file:
         custom = own_part("custom", options.custom_file)
         prompt = preset.compose(custom=custom, tools=inputs["tools"], budget=options.max_tokens)
-        return dataclasses.replace(prompt, notes=(*prompt.notes, *notes))
+        return replace(prompt, notes=(*prompt.notes, *notes))
     around = gathered(options, preset.instructions)
     prompt = preset.compose(around, budget=options.max_tokens, **inputs)
     for choice in preset.choices(around, **inputs):
@@ -43,7 +43,7 @@ def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -
     if options.no_project:
         cut = next((number for number, part in enumerate(parts, 1) if part.name == BOUNDARY_PART), len(parts))
         parts = parts[:cut]
-    return dataclasses.replace(prompt, parts=parts, notes=(*prompt.notes, *notes))
+    return replace(prompt, parts=parts, notes=(*prompt.notes, *notes))
 
 
 def _preset(options: argparse.Namespace, notes: list[Note]) -> Preset:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from deepprompt.commands.options import given, own_text, set_options
 from deepprompt.commands.output import say_notes, write, write_json
 from deepprompt.errors import MessageError, ToolError
+from deepprompt.frozen import replace
 from deepprompt.prompt import Note, Prompt
 from deepprompt.providers import TARGETS
 from deepprompt.text.hygiene import from_system
@@ -122,7 +122,7 @@ def _build(options: argparse.Namespace, prompt: Prompt, notes: list[Note]) -> Re
     if options.message:
         messages = [*messages, {"role": "user", "content": from_system(options.message, "message", notes)}]
     if tools is not None:
-        prompt = dataclasses.replace(prompt, tools=(*prompt.tools, *tools))
+        prompt = replace(prompt, tools=(*prompt.tools, *tools))
     try:
         return _request(options, prompt, messages, facts)
     except (MessageError, ToolError) as error:
@@ -184,13 +184,15 @@ def _found(data: object) -> str:
 
 
 def _report(request: Request, notes: list[Note]) -> dict[str, object]:
+    from dataclasses import asdict
+
     return {
         "to": request.to,
         "model": request.model,
         "facts_as_of": request.rules.as_of,
         "model_known": request.rules.known,
         "tokens": request.tokens,
-        "marks": [dataclasses.asdict(mark) for mark in request.marks],
-        "notes": [dataclasses.asdict(note) for note in (*notes, *request.notes)],
+        "marks": [asdict(mark) for mark in request.marks],
+        "notes": [asdict(note) for note in (*notes, *request.notes)],
         "body": request.body,
     }

@@ -15,10 +15,10 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 
 from deepprompt.errors import FileRefusedError, SourceError
+from deepprompt.frozen import dataclass
 from deepprompt.sources.files import Contents, read_below
 
 _MOST_SMALL = 1 << 20

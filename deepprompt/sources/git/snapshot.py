@@ -11,10 +11,10 @@ import os
 import re
 import stat
 import time
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from deepprompt.errors import SourceError
+from deepprompt.frozen import dataclass, field
 from deepprompt.prompt import Note
 from deepprompt.sources.files import path_text, shown_path
 from deepprompt.sources.git.objects import find_borrowed, find_linked
@@ -68,18 +68,18 @@ class GitSnapshot:
     state: GitState = "read"
 
 
-@dataclass(slots=True)
 class _Known:
     """Answers that hold as long as HEAD, index and settings stay the same.
 
     A staged diff is known only if it is empty: an edited .gitattributes changes what any other looks like.
     """
 
-    key: tuple[object, ...]
-    linked: list[str] | None = None
-    nothing_outside: bool = False
-    nothing_staged: bool = False
-    commits: bytes | None = None
+    def __init__(self, key: tuple[object, ...]) -> None:
+        self.key = key
+        self.linked: list[str] | None = None
+        self.nothing_outside = False
+        self.nothing_staged = False
+        self.commits: bytes | None = None
 
 
 _known = lru_cache(maxsize=1)(_Known)  # only those about the last repository are kept
