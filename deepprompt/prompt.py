@@ -61,7 +61,7 @@ class Note:
     """Something that a reader of the prompt should know, such as a file that was skipped or truncated."""
 
     kind: NoteKind
-    """`skipped`, `refused`, `cut`, `neutralised`, `replaced`, `kept`, `redacted`, `pace`, `cache` or `model`."""
+    """One of the words of `NoteKind`, such as `skipped`, `cut`, `neutralised`, `model` or `requires`."""
     source: str
     """The file, field or part that the note is about."""
     detail: str

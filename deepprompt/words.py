@@ -29,7 +29,9 @@ OnChange = Literal["notice", "wait"]
 Order = Literal["algorithm", "catalog"]
 """The two orders of the preset catalogue."""
 
-NoteKind = Literal["skipped", "refused", "cut", "neutralised", "replaced", "kept", "redacted", "pace", "cache", "model"]
+NoteKind = Literal[
+    "skipped", "refused", "cut", "neutralised", "replaced", "kept", "redacted", "pace", "cache", "model", "requires"
+]  # fmt: skip
 """What a `Note` reports."""
 
 RefusalKind = Literal["missing", "unreadable", "outside", "forbidden", "replaced", "refused"]

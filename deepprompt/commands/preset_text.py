@@ -27,9 +27,12 @@ def preset_text(preset: Preset) -> str:
     if preset.fixed_order:
         lines.append("fixed_order = true")
     lines += ["rows = [", *[f"  {_inline(_row(row, preset))}," for row in preset.rows], "]"]
+    lines += _table("requires", preset.requires)
     lines += _table("orders", {name: list(order) for name, order in preset.orders.items()})
     lines += _table("flags", _flags(preset))
-    lines += _table("variables", {name: _variable(each, preset) for name, each in preset.variables.items()})
+    lines += _table(
+        "variables", {name: _variable(each, preset) for name, each in preset.variables.items() if not each.tool}
+    )
     lines += _table(
         "lists",
         {
@@ -40,7 +43,10 @@ def preset_text(preset: Preset) -> str:
     lines += _table(
         "tools",
         {
-            name: {**_from([tool.description, tool.schema], preset), **_given(names=[*tool.names])}
+            name: {
+                **_from([tool.description, tool.schema], preset),
+                **_given(names=[*tool.names], variable=tool.variable, requires=[*tool.requires]),
+            }
             for name, tool in preset.own_tools.items()
         },
     )
@@ -49,7 +55,7 @@ def preset_text(preset: Preset) -> str:
         {
             name: {
                 **_from([each.part], preset),
-                **_given(about=each.about, tools=[*each.tools], when_used=each.when_used),
+                **_given(about=each.about, tools=[*each.tools], when_used=each.when_used, requires=[*each.requires]),
             }
             for name, each in preset.own_agents.items()
         },
@@ -57,7 +63,10 @@ def preset_text(preset: Preset) -> str:
     lines += _table(
         "reminders",
         {
-            name: {**_from([each.part], preset), **_given(trigger=each.trigger, about=each.about)}
+            name: {
+                **_from([each.part], preset),
+                **_given(trigger=each.trigger, about=each.about, requires=[*each.requires]),
+            }
             for name, each in preset.own_reminders.items()
         },
     )
@@ -75,7 +84,9 @@ def _row(row: Row, preset: Preset) -> dict[str, object]:
     if row.kind == "each" and row.between != "\n":
         table["between"] = row.between
     table |= _from(files.values(), preset)
-    table |= _given(when="" if row.when == "always" else row.when, raw=row.raw, limit=row.limit)
+    table |= _given(
+        when="" if row.when == "always" else row.when, raw=row.raw, limit=row.limit, requires=[*row.requires]
+    )
     default = {"part": Pace.RELEASE, "text": Pace.RELEASE, "boundary": row.pace}.get(row.kind, Pace.PROJECT)
     if row.kind == "each" and row.what in LISTS:
         default = LISTS[row.what][0]

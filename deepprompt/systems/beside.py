@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from deepprompt.errors import UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Part, Prompt
@@ -34,6 +34,7 @@ def agent_of(
     variables: Mapping[str, str],
     *,
     policy: bool = True,
+    tools: Iterable[str] = (),
 ) -> Prompt:
     """Return the prompt of an agent, with the policies. Variables that have a text in the preset need no value."""
     agent = preset.own_agents.get(name)
@@ -45,7 +46,7 @@ def agent_of(
     given = {each.upper(): str(value) for each, value in variables.items()}
     if missing := [each for each in variables_of(agent.text) if each not in given and _needs_value(preset, each)]:
         raise VariableError(f"agent {name!r} needs a value for {', '.join(each.lower() for each in missing)}")
-    values = Values(preset, around, Inputs(variables=given))
+    values = Values(preset, around, Inputs(tools, variables=given))
     notes: list[Note] = [agent.part.note] if agent.part.note else []
     values.notes = notes
     parts = [Part("prompt", values.expand(agent.text, f"agents/{name}"), Pace.RELEASE, agent.part.origin)]
@@ -70,10 +71,12 @@ def _needs_value(preset: Preset, name: str) -> bool:
     variable = preset.variables.get(name)
     if variable is None:
         return name not in BUILT_IN
-    return variable.default is None and not variable.cases and not variable.literal
+    return variable.default is None and not variable.cases and not variable.literal and not variable.tool
 
 
-def reminder_of(preset: Preset, name: str, trigger: str, variables: Mapping[str, object]) -> str:
+def reminder_of(
+    preset: Preset, name: str, trigger: str, variables: Mapping[str, object], tools: Iterable[str] = ()
+) -> str:
     """Return a reminder by its name or its event, with the values of its variables, in its tag."""
     reminders = preset.own_reminders
     if not name:
@@ -85,7 +88,7 @@ def reminder_of(preset: Preset, name: str, trigger: str, variables: Mapping[str,
         name = named[0]
     if name not in reminders:
         raise UnknownPartError(f"no reminder named {name!r:.60}; {did_you_mean(name, list(reminders))}")
-    text = reminders[name].part.text
+    text = _with_own_texts(preset, reminders[name].part.text, f"reminders/{name}", tools)
     wanted = [each.lower() for each in variables_of(text)]
     if unknown := sorted(set(variables) - set(wanted)):
         takes = ", ".join(wanted) or "none"
@@ -96,3 +99,14 @@ def reminder_of(preset: Preset, name: str, trigger: str, variables: Mapping[str,
     body = interpolate(text, values, f"reminders/{name}", [], allow_empty=True)
     # Escape the whole body: the text around a value could complete a tag that the value starts.
     return f"<{REMINDER_TAG}>\n{escape_tags(body, (REMINDER_TAG,))}\n</{REMINDER_TAG}>"
+
+
+def _with_own_texts(preset: Preset, text: str, part: str, tools: Iterable[str]) -> str:
+    """Return a text with the variables that the preset itself has a text or a tool for. Those of the caller stay."""
+    own = [name for name in variables_of(text) if name in preset.variables and not _needs_value(preset, name)]
+    if not own:
+        return text
+    values = Values(preset, None, Inputs(tools))
+    for name in own:
+        text = text.replace(f"${{{name}}}", values.expand(f"${{{name}}}", part))
+    return text

@@ -42,8 +42,8 @@ class Inputs:
     """What a caller gives to compose a preset."""
 
     __slots__ = (
-        "append", "base", "budget", "commands", "custom", "flags", "lists", "mcp", "model", "output_style", "tools",
-        "variables",
+        "append", "base", "budget", "commands", "custom", "flags", "lists", "mcp", "model", "output_style", "provides",
+        "tools", "variables",
     )  # fmt: skip
 
     def __init__(
@@ -60,6 +60,7 @@ class Inputs:
         custom: str | Iterable[Part] = "",
         model: str = "",
         budget: int | None = None,
+        provides: Iterable[str] | None = None,
     ) -> None:
         self.tools = (tools,) if isinstance(tools, str) else tuple(tools)
         self.flags = (flags,) if isinstance(flags, str) else tuple(flags)
@@ -73,6 +74,7 @@ class Inputs:
         self.custom = custom if isinstance(custom, str) else tuple(custom)
         self.model = model
         self.budget = budget
+        self.provides = None if provides is None else (provides,) if isinstance(provides, str) else tuple(provides)
 
     def key(self) -> tuple[object, ...]:
         """Return everything that a prefix depends on, apart from definitions of tools."""
@@ -82,7 +84,7 @@ class Inputs:
         return (
             tuple([tool if isinstance(tool, str) else id(tool) for tool in self.tools]), self.flags,
             tuple(self.variables.items()), lists or (), self.mcp, self.commands, self.output_style, self.base,
-            self.append, self.model,
+            self.append, self.model, self.provides,
         )  # fmt: skip
 
 
@@ -195,11 +197,16 @@ def _fresh(preset: Preset, around: Surroundings | None, inputs: Inputs) -> _Kept
     values.refuse_problems()
     tools = tuple(values.toolset.definitions()) if inputs.tools else ()
     whole = Prompt((*parts, *behind), fixed_order=preset.fixed_order)  # which checks the order
+    needed: list[Note] = []
+    if inputs.provides is not None:
+        from deepprompt.systems.requires import unmet
+
+        needed = unmet(preset, [part.name for part in whole.parts], values.toolset.names, inputs.provides)
     held = (inputs.tools, around and (around.skills, tuple(around.instructions)))
     return _Kept(
         parts,
         tools,
-        (*values.input_notes, *writer.notes, *values.toolset.notes(), *values.unused(), *whole.notes),
+        (*values.input_notes, *writer.notes, *values.toolset.notes(), *values.unused(), *whole.notes, *needed),
         facts,
         held,
         rows[cut:],

@@ -35,6 +35,7 @@ def check(preset: Preset, catalog: Catalog, data: Mapping[str, Any]) -> list[str
     checker.lists()
     checker.tools()
     checker.files()
+    checker.requires()
     checker.profile()
     return checker.problems
 
@@ -64,6 +65,27 @@ class _Checker:
         names = list(profile_names())
         if (name := self.preset.instructions) not in names:
             self.problem("instructions", f"no profile {name!r:.60}; {did_you_mean(name, names)}")
+
+    def requires(self) -> None:
+        """Check the words for what a host must provide."""
+        from deepprompt.systems.requires import words_of
+
+        preset, known = self.preset, words_of(self.preset)
+        asked = [(f"row {row.name}", row.requires) for row in preset.rows]
+        for noun, table in (
+            ("tool", preset.own_tools),
+            ("agent", preset.own_agents),
+            ("reminder", preset.own_reminders),
+        ):
+            asked += [(f"{noun} {name}", each.requires) for name, each in table.items()]
+        for where, words in asked:
+            for word in words:
+                if word not in known:
+                    self.problem(where, f"requires: no word {word!r:.60}; {did_you_mean(word, list(known))}")
+        used = {word for _, words in asked for word in words}
+        for word in self.own("requires"):
+            if word not in used:
+                self.problem(f"requires {word}", "nothing requires it")
 
     def own(self, table: str) -> Mapping[str, Any]:
         """Return one of the preset's own tables, not what it inherits."""

@@ -20,10 +20,25 @@ FILE = "preset.toml"
 FORMAT = 1
 TOP = (
     "format", "about", "extends", "written_for", "join", "final_newline", "fixed_order", "instructions", "rows",
-    "changes", "orders", "flags", "variables", "lists", "tools", "agents", "reminders",
+    "changes", "orders", "flags", "variables", "lists", "tools", "agents", "reminders", "requires",
 )  # fmt: skip
 KINDS = ("part", "text", "slot", "each", "boundary")
-ROW = (*KINDS, "name", "when", "pace", "before", "from", "frame", "item", "between", "end", "raw", "limit", "more")
+ROW = (
+    *KINDS,
+    "name",
+    "when",
+    "pace",
+    "before",
+    "from",
+    "frame",
+    "item",
+    "between",
+    "end",
+    "raw",
+    "limit",
+    "more",
+    "requires",
+)
 _ROLES = ("frame", "item", "end", "more")
 _PACES = {pace.name.lower(): pace for pace in Pace}
 _KIND_NAMES = {str: "text", bool: "true or false", list: "a list", dict: "a table", int: "a number"}
@@ -146,6 +161,7 @@ class Reader:
             self.take(table, where, "between", str, "\n"),
             self.take(table, where, "raw", bool, False),
             self.take(table, where, "limit", int, 0),
+            self.texts(table, where, "requires"),
         )
 
     def _default_pace(self, kind: str, what: str) -> Pace:
@@ -188,7 +204,16 @@ class Reader:
                 self.take(table, where, "about", str, ""),
                 self.take(table, where, "offered", bool, False),
             )
+        for name, tool in self._tool_variables().items():
+            if name in read:
+                self.problem(f"tool {tool}", f"variable {name} is declared in [variables] too")
+            read[name] = Variable(name, pace=Pace.RELEASE, tool=tool)
         return read
+
+    def _tool_variables(self) -> dict[str, str]:
+        """Return the variables that stand for the names of tools."""
+        tools = {name: table for name, table in self.tables("tools").items() if isinstance(table, dict)}
+        return {str(table["variable"]): name for name, table in tools.items() if table.get("variable")}
 
     def _case(self, table: Any, where: str) -> Case:
         if not isinstance(table, dict) or ("text" in table) == ("part" in table):
@@ -230,6 +255,11 @@ class Reader:
             )
         return read
 
+    def requires(self) -> dict[str, str]:
+        """Return the preset's own words for what a host must provide, and what each means."""
+        table = self.tables("requires")
+        return {word: self.take(table, f"requires {word}", word, str, "") for word in table}
+
     def _named(self, key: str, known: tuple[str, ...]) -> Iterable[tuple[str, str, dict[str, Any]]]:
         for name, table in self.tables(key).items():
             where = f"{key.removesuffix('s')} {name}"
@@ -242,10 +272,12 @@ class Reader:
     def tools(self) -> dict[str, Tool]:
         """Return the tools."""
         read = {}
-        for name, where, table in self._named("tools", ("from", "names")):
+        for name, where, table in self._named("tools", ("from", "names", "variable", "requires")):
             ask = self.take(table, where, "from", str, "")
             files = [self.file(f"tools/{name}", ask, where, suffix) for suffix in (SUFFIX, ".json")]
-            read[name] = Tool(name, files[0], files[1], self.texts(table, where, "names"))
+            variable = self.take(table, where, "variable", str, "")
+            names, requires = (self.texts(table, where, key) for key in ("names", "requires"))
+            read[name] = Tool(name, files[0], files[1], names, variable, requires)
         return read
 
     def agents(self) -> dict[str, Agent]:
@@ -257,8 +289,9 @@ class Reader:
                 self.take(table, where, "about", str, ""),
                 self.texts(table, where, "tools"),
                 self.take(table, where, "when_used", str, ""),
+                self.texts(table, where, "requires"),
             )
-            for name, where, table in self._named("agents", ("about", "tools", "when_used", "from"))
+            for name, where, table in self._named("agents", ("about", "tools", "when_used", "from", "requires"))
         }
 
     def reminders(self) -> dict[str, PresetReminder]:
@@ -269,6 +302,7 @@ class Reader:
                 self.file(f"reminders/{name}", self.take(table, where, "from", str, ""), where),
                 self.take(table, where, "trigger", str, ""),
                 self.take(table, where, "about", str, ""),
+                self.texts(table, where, "requires"),
             )
-            for name, where, table in self._named("reminders", ("trigger", "about", "from"))
+            for name, where, table in self._named("reminders", ("trigger", "about", "from", "requires"))
         }

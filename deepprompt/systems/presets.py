@@ -47,6 +47,8 @@ class Preset(Value):
     own_tools: Mapping[str, Tool] = {}
     own_agents: Mapping[str, Agent] = {}
     own_reminders: Mapping[str, PresetReminder] = {}
+    requires: Mapping[str, str] = {}
+    """Its own words for what a host must provide."""
     orders: Mapping[str, tuple[str, ...]] = {}
     """Other orders of the rows, by name."""
     join: str = "\n\n"
@@ -95,16 +97,18 @@ class Preset(Value):
         custom: str | Iterable[Part] = "",
         model: str = "",
         budget: int | None = None,
+        provides: Iterable[str] | None = None,
     ) -> Prompt:
         """Return the prompt: static prefix, boundary, per-turn context, with the definitions of the tools.
 
         `tools` are names, or definitions of your own. `custom` replaces the whole text, `base` only the wording before
         the boundary, `append` adds to the end of the prefix. Everything wrong with the arguments is one `PresetError`.
+        `provides` are the words for what your runtime does; what the prompt needs beyond them is noted.
         """
         from deepprompt.systems.compose import Inputs, compose
 
         inputs = Inputs(
-            tools, flags, variables, lists, mcp, commands, output_style, base, append, custom, model, budget
+            tools, flags, variables, lists, mcp, commands, output_style, base, append, custom, model, budget, provides
         )
         return compose(self, around, inputs)
 
@@ -131,22 +135,23 @@ class Preset(Value):
         *,
         skills: Iterable[str] = (),
         policy: bool = True,
+        tools: Iterable[str] = (),
         **variables: str,
     ) -> Prompt:
         """Return the prompt of an agent: its text, the bodies of `skills`, and the environment if you pass `around`.
 
         It has the preset's security policy and censoring part too, unless `policy` is False. `variables` are those of
-        its text, in small letters.
+        its text, in small letters. `tools` are those that it may call, by the names that you call them.
         """
         from deepprompt.systems.beside import agent_of
 
-        return agent_of(self, name, around, tuple(skills), variables, policy=policy)
+        return agent_of(self, name, around, tuple(skills), variables, policy=policy, tools=tools)
 
-    def reminder(self, name: str = "", *, trigger: str = "", **variables: object) -> str:
+    def reminder(self, name: str = "", *, trigger: str = "", tools: Iterable[str] = (), **variables: object) -> str:
         """Return a reminder for the end of a user's message, in its tag. `trigger` finds it by its event."""
         from deepprompt.systems.beside import reminder_of
 
-        return reminder_of(self, name, trigger, variables)
+        return reminder_of(self, name, trigger, variables, tools)
 
 
 @lru_cache(maxsize=16)
@@ -261,6 +266,7 @@ def _read(
         own_tools={**parent.own_tools, **reader.tools()},
         own_agents={**parent.own_agents, **reader.agents()},
         own_reminders={**parent.own_reminders, **reader.reminders()},
+        requires={**parent.requires, **reader.requires()},
         orders={name: reader.texts(reader.tables("orders"), "orders", name) for name in reader.tables("orders")},
         join=reader.take(data, "", "join", str, parent.join),
         fixed_order=reader.take(data, "", "fixed_order", bool, parent.fixed_order),
@@ -349,7 +355,7 @@ def _with_slots(preset: Preset, reader: Reader, catalogs: tuple[Catalog, ...]) -
         elif row.what in known:
             found = known[row.what]
             when = found.when if row.when == "always" else row.when
-            rows.append(found.but(name=row.name, when=when, before=row.before))
+            rows.append(found.but(name=row.name, when=when, before=row.before, requires=row.requires))
         else:
             from deepprompt.text.suggest import did_you_mean
 
@@ -385,12 +391,9 @@ def _overridden(preset: Preset, own: Catalog) -> Preset:
         if old is not None:
             chosen[file.name] = with_note(file.but(keeps_newline=old.keeps_newline), old, _UNRECORDED)
         else:
-            said = f"{preset.family}/{preset.version} has no {_kind(path)} {file.name!r}"
+            kind = "part" if path.endswith(".md") else "file"
+            said = f"{preset.family}/{preset.version} has no {kind} {file.name!r}"
             problems.append(f"{file.origin} overrides nothing: {said}; {did_you_mean(file.name, list(known))}")
     if problems:
         raise PresetError(problems)
     return with_files(preset, lambda file: chosen.get(file.name, file)) if chosen else preset
-
-
-def _kind(path: str) -> str:
-    return "part" if path.endswith(".md") else "file"

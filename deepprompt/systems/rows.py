@@ -129,6 +129,8 @@ class Row(Value):
     between: str = "\n"
     raw: bool = False
     limit: int = 0
+    requires: tuple[str, ...] = ()
+    """What a host must provide for it; `requires.py` has the words."""
 
     def file(self, role: str) -> File | None:
         """Return the file of a role, None if the row has none."""
@@ -162,6 +164,8 @@ class Variable(Value):
     about: str = ""
     offered: bool = False
     """Whether it is there for parts that replace ours, so that no part of the preset itself has to use it."""
+    tool: str = ""
+    """The tool whose name it stands for: as the runtime enabled it, or as the caller renamed it by a value."""
 
 
 @value
@@ -177,12 +181,14 @@ class OwnList(Value):
 
 @value
 class Tool(Value):
-    """A tool of a preset: its description, its schema, and its other names."""
+    """A tool of a preset: its description, its schema, its other names, and the variable that texts name it by."""
 
     name: str
     description: File
     schema: File
     names: tuple[str, ...] = ()
+    variable: str = ""
+    requires: tuple[str, ...] = ()
 
 
 @value
@@ -194,6 +200,7 @@ class Agent(Value):
     about: str = ""
     tools: tuple[str, ...] = ()
     when_used: str = ""
+    requires: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -209,3 +216,4 @@ class PresetReminder(Value):
     part: File
     trigger: str = ""
     about: str = ""
+    requires: tuple[str, ...] = ()

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 class Toolset:
     """The enabled tools. A name that the preset does not have may be a runtime's own tool, and is noted."""
 
-    def __init__(self, preset: Preset, enabled: Iterable[str | Mapping[str, object]]) -> None:
+    def __init__(
+        self,
+        preset: Preset,
+        enabled: Iterable[str | Mapping[str, object]],
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         given = list((enabled,) if isinstance(enabled, str) else enabled)
         self._preset = preset
         self._own: dict[str, Mapping[str, object]] = {}
@@ -34,6 +39,24 @@ class Toolset:
                 # Two names of one tool count once, under the name of its files.
                 tool = known[name]
                 self.names[tool] = tool if tool in self.names else name
+        self._given = variables or {}
+        if self._given:  # a value for the variable of a tool is what the runtime calls it
+            self.names = {tool: self.called(tool) for tool in self.names}
+
+    def called(self, tool: str) -> str:
+        """Return what the runtime calls a tool: the name it was given or enabled by, else that of its files."""
+        own = self._preset.own_tools.get(tool)
+        given = self._given.get(own.variable) if own is not None and own.variable else None
+        return given or self.names.get(tool, tool)
+
+    def named(self, text: str) -> str:
+        """Return a text in which each variable of a tool is replaced by the tool's name. Other variables stay."""
+        if "${" not in text:
+            return text
+        from deepprompt.systems.variables import pattern
+
+        tools = {tool.variable: tool.name for tool in self._preset.own_tools.values() if tool.variable}
+        return pattern().sub(lambda match: self.called(tools[match[1]]) if match[1] in tools else match[0], text)
 
     def _known(self) -> dict[str, str]:
         """Return every name of a tool, mapped to the name of its files."""
@@ -52,7 +75,7 @@ class Toolset:
         definitions = {
             name: {
                 "name": name,
-                "description": tool.description.text.removesuffix("\n"),
+                "description": self.named(tool.description.text.removesuffix("\n")),
                 "input_schema": json.loads(tool.schema.text),
             }
             for name, tool in found.items()

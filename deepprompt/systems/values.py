@@ -39,6 +39,10 @@ def of_project(name: str, around: Surroundings | None) -> str:
     return _OF_PROJECT[name](around.project) if around is not None else ""
 
 
+def _is_tool_name(text: str) -> bool:
+    return 0 < len(text) <= 64 and text.isascii() and text.replace("_", "").replace("-", "").isalnum()
+
+
 class Values:
     """The facts, variables and lists of one prompt."""
 
@@ -72,7 +76,7 @@ class Values:
         if self._toolset is None:
             from deepprompt.systems.tools import Toolset
 
-            self._toolset = Toolset(self.preset, self.inputs.tools)
+            self._toolset = Toolset(self.preset, self.inputs.tools, self.inputs.variables)
         return self._toolset
 
     def project(self, name: str) -> str:
@@ -207,6 +211,8 @@ class Values:
         variable = self.preset.variables.get(name)
         if variable is not None and variable.literal:
             return f"${{{name}}}"
+        if variable is not None and variable.tool and name not in self.inputs.variables:
+            return self.toolset.called(variable.tool)
         given = self.value(name)
         self.pace = max(self.pace, BUILT_IN.get(name, Pace.RELEASE) if variable is None else self._pace_of(variable))
         if variable is not None and variable.cases and name not in self.inputs.variables:
@@ -284,11 +290,21 @@ class Values:
                 self._problems.append(f"no variable {name!r:.60}; {did_you_mean(str(name), names)}")
             elif not isinstance(value, str):
                 self._problems.append(f"variable {name} takes text, not {value!r:.60}")
+            elif name in preset.variables and preset.variables[name].tool and not _is_tool_name(value):
+                wanted = "up to 64 letters, digits, _ and -"
+                self._problems.append(f"variable {name} is the name of a tool: {wanted}, not {value!r:.60}")
         for name, items in inputs.lists.items():
             if name not in preset.lists:
                 self._problems.append(f"no list {name!r:.60}; {did_you_mean(str(name), list(preset.lists))}")
             else:
                 self._check_items(name, items)
+        if inputs.provides:
+            from deepprompt.systems.requires import words_of
+
+            words = words_of(preset)
+            for word in inputs.provides:
+                if word not in words:
+                    self._problems.append(f"no requirement {word!r:.60}; {did_you_mean(str(word), list(words))}")
         self.input_notes += self._about_model()
 
     def _check_items(self, name: str, items: Iterable[Any]) -> None:

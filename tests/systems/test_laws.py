@@ -55,7 +55,11 @@ def variables_of(preset: Preset) -> dict[str, str]:
     return {
         name: f"value of {name}"
         for name, variable in preset.variables.items()
-        if variable.default is None and not variable.cases and not variable.literal and not variable.offered
+        if variable.default is None
+        and not variable.cases
+        and not variable.literal
+        and not variable.offered
+        and not variable.tool
     }
 
 

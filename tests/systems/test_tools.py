@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +13,13 @@ from hypothesis import strategies as st
 
 from deepprompt import estimate_tokens
 from deepprompt.catalog import SUFFIX, bundled
+from deepprompt.errors import PresetError
 from deepprompt.prompt import Note
 from deepprompt.systems.changes import files_of
-from deepprompt.systems.presets import load_preset
+from deepprompt.systems.presets import Preset, load_preset
 from deepprompt.systems.tools import Toolset, tool_definitions
 from tests.support.examples import examples
+from tests.support.layout import lay_out
 
 VERSION = ("claude_code", "2.1.37")
 PRESET = load_preset("claude_code@2.1.37")
@@ -239,3 +242,74 @@ def test_every_tool_has_both_files() -> None:
     for tool in TOOL_TOKENS:
         assert bundled().has(*VERSION, f"tools/{tool}{SUFFIX}")
         assert bundled().has(*VERSION, f"tools/{tool}.json")
+
+
+NAMING = """\
+format = 1
+rows = [{ part = "main" }]
+[tools]
+FileRead = { names = ["Read"], variable = "READ" }
+Grep = { variable = "GREP" }
+[agents]
+helper = {}
+[reminders]
+ping = { trigger = "ping" }
+"""
+NAMING_FILES = {
+    "preset.toml": NAMING,
+    "main.md": "Use ${READ}, then ${GREP}.\n",
+    "tools/FileRead.md": "Reads. Find places with ${GREP}; ${HOME} stays.\n",
+    "tools/FileRead.json": '{"type": "object"}\n',
+    "tools/Grep.md": "Searches. Open hits with ${READ}.\n",
+    "tools/Grep.json": '{"type": "object"}\n',
+    "agents/helper.md": "You have ${READ}.\n",
+    "reminders/ping.md": "Call ${READ} on `${PATH}`.\n",
+}
+
+
+class TestNames:
+    """Texts name tools by variables, so that prose and definitions agree."""
+
+    @pytest.fixture
+    def naming(self, tmp_path: Path) -> Preset:
+        """A preset whose texts name its tools."""
+        return load_preset("own", lay_out(tmp_path, {f"own/1.0.0/{name}": text for name, text in NAMING_FILES.items()}))
+
+    @pytest.mark.parametrize(
+        ("tools", "variables", "read", "grep"),
+        [
+            (["FileRead", "Grep"], {}, "FileRead", "Grep"),
+            (["Read", "Grep"], {}, "Read", "Grep"),
+            (["Read", "Grep"], {"READ": "read_file", "GREP": "search-text"}, "read_file", "search-text"),
+            (["FileRead"], {}, "FileRead", "Grep"),
+        ],
+    )
+    def test_prose_and_definitions_agree(
+        self, naming: Preset, tools: list[str], variables: dict[str, str], read: str, grep: str
+    ) -> None:
+        """The name that was enabled, or that the caller gave, stands in the prompt and in every description."""
+        prompt = naming.compose(tools=tools, variables=variables)
+        described = {str(tool["name"]): str(tool["description"]) for tool in prompt.tools}
+        assert prompt.text == f"Use {read}, then {grep}."
+        assert described[read] == f"Reads. Find places with {grep}; ${{HOME}} stays."
+        assert described.get(grep, f"Searches. Open hits with {read}.") == f"Searches. Open hits with {read}."
+        assert prompt.notes == ()
+
+    def test_agents_and_reminders(self, naming: Preset) -> None:
+        """They call a tool by the name that the runtime enabled."""
+        assert naming.agent("helper", tools=["Read"]).text == "You have Read."
+        assert naming.agent("helper").text == "You have FileRead."
+        assert "Call Read on `a.py`." in naming.reminder("ping", tools=["Read"], path="a.py")
+
+    @pytest.mark.parametrize("name", ["", "read file", "x" * 65, "läse", "read.file"])
+    def test_a_name_that_no_provider_takes(self, naming: Preset, name: str) -> None:
+        """A name is letters, digits, _ and -, up to 64 of them."""
+        with pytest.raises(PresetError, match="variable READ is the name of a tool"):
+            naming.compose(tools=["Read"], variables={"READ": name})
+
+    def test_declared_twice(self, tmp_path: Path) -> None:
+        """A variable of a tool is not declared again."""
+        twice = NAMING + '[variables]\nREAD = "x"\n'
+        files = {f"own/1.0.0/{name}": text for name, text in {**NAMING_FILES, "preset.toml": twice}.items()}
+        with pytest.raises(PresetError, match="variable READ is declared in"):
+            load_preset("own", lay_out(tmp_path, files))

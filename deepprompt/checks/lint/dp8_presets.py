@@ -7,16 +7,19 @@ from collections.abc import Iterable
 from deepprompt.checks.lint.findings import Finding, Limits, Rule, Subject
 from deepprompt.checks.lint.preset_names import (
     RUNTIME_TAGS,
+    Naming,
     Text,
     can_hold,
     fences_of,
     headings_of,
     misspelt,
+    named_by,
     names_in,
     place,
     shared,
     texts_of,
 )
+from deepprompt.prompt import CONTEXT_HEADINGS
 from deepprompt.systems.bundled_presets import PRESETS
 from deepprompt.text.suggest import did_you_mean
 
@@ -101,6 +104,10 @@ def _problem(problem: str, subject: str) -> Finding:
     return Finding("DP801", what, subject, file.replace(":", "/", 1))
 
 
+def _shows_project(preset: Preset) -> bool:
+    return any(row.kind == "slot" and row.what == "project" for row in preset.rows)
+
+
 class _Known:
     """What a preset has by name, to hold its texts against."""
 
@@ -113,8 +120,9 @@ class _Known:
             "tool": {*self.tools},
             "agent": {*preset.own_agents},
             "tag": fences_of(texts) | RUNTIME_TAGS,
-            "section": headings_of(texts),
+            "section": headings_of(texts) | ({*CONTEXT_HEADINGS} if _shows_project(preset) else set()),
         }
+        self.variables = {tool.variable: tool.name for tool in preset.own_tools.values() if tool.variable}
 
     def check(self, text: Text, subject: str) -> Iterable[Finding]:
         """Yield a finding for each name in a text that nothing has, or that may be off."""
@@ -122,7 +130,8 @@ class _Known:
             line = text.text.count("\n", 0, offset) + 1
             column = offset - text.text.rfind("\n", 0, offset)
             yield Finding("DP806", f"{said} is no variable and is sent as it stands", subject, text.place, line, column)
-        for naming in names_in(text.text, self.tools, self.elsewhere):
+        by_variable = [Naming("tool", self.variables[name], at) for name, at in named_by(text.text, self.variables)]
+        for naming in [*names_in(text.text, self.tools, self.elsewhere), *by_variable]:
             line = text.text.count("\n", 0, naming.offset) + 1
             column = naming.offset - text.text.rfind("\n", 0, naming.offset)
             name = naming.name.lower() if naming.kind == "section" else naming.name

@@ -7,13 +7,13 @@ where it is called a tool (`the Read tool`). A name of two words, such as TodoWr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
 from deepprompt.systems.bundled_presets import PRESETS
 from deepprompt.systems.conditions import parse_condition
-from deepprompt.systems.variables import variables_of
+from deepprompt.systems.variables import pattern, variables_of
 from deepprompt.text.suggest import nearest
 
 TYPE_CHECKING = False
@@ -35,6 +35,7 @@ _CALLED_TAGS = re.compile(r"(?:`[A-Za-z][\w-]*`,?\s(?:(?:or|and)\s)?){1,8}tags?\
 _FENCE = re.compile(r"^</([A-Za-z][\w-]*)>$", re.MULTILINE)
 _SECTION = re.compile(r'"([A-Z][^"\n]{1,60})" section\b|\bsection "([A-Z][^"\n]{1,60})"')
 _LOOK_ALIKE = re.compile(r"\$\{ *[A-Za-z_][A-Za-z0-9_ -]{0,40}\}|\$\{\{ *[A-Za-z_]\w{0,40} *\}\}")
+_IF_THERE = re.compile(r",?\s(?:if|where)\syou\shave\sit\b")
 _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
@@ -115,6 +116,13 @@ def names_in(text: str, tools: Iterable[str], elsewhere: Iterable[str]) -> Itera
                     yield Naming("tag", match[1], paragraph.start() + listed.start() + match.start(1))
     for match in _SECTION.finditer(text):
         yield Naming("section", match[1] or match[2], match.start())
+
+
+def named_by(text: str, variables: Container[str]) -> Iterator[tuple[str, int]]:
+    """Yield the variables in a text that are among these, with their offsets, unless the text says "if you have"."""
+    for match in pattern().finditer(text):
+        if match[1] in variables and not _IF_THERE.match(text, match.end()):
+            yield match[1], match.start()
 
 
 def misspelt(text: str) -> Iterator[tuple[str, int]]:

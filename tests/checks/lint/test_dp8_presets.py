@@ -72,7 +72,7 @@ def test_a_preset_in_order(tmp_path: Path) -> None:
         (
             'See the "Sendng" section.\n',
             "DP802",
-            "no section 'Sendng' in post@1.0.0; there are: sending, silence, who you are",
+            "no section 'Sendng' in post@1.0.0; there are: git diff, git status, project, sending, [...]",
         ),
         ("Use SendMail.\n", "DP803", "SendMail may be off while this text is in the prompt: its condition is 'quiet'"),
         ("Use the Look tool.\n", "DP803", "Look may be off while this text is in the prompt: its condition is 'quiet'"),
@@ -171,3 +171,19 @@ def test_deepseek() -> None:
     found = find_in(load_preset("deepseek@1.1.0"), "deepseek", bundled=True)
     assert len(found) == 4
     assert all(finding.code == "DP804" and "base/1.0.0/tools.md" in finding.message for finding in found)
+
+
+NAMED = PRESET.replace("SendMail = {}", 'SendMail = { variable = "MAIL" }')
+
+
+def test_a_tool_by_its_variable(tmp_path: Path) -> None:
+    """A variable names its tool: it may be off where the text can stand, unless the text says "if you have it"."""
+    found = linted(tmp_path / "a", three="# Silence\n\nUse ${MAIL}.\n", **{"preset.toml": NAMED})
+    assert [(code, place, line) for code, place, line, _ in found] == [("DP803", "three.md", 3)]
+    assert linted(tmp_path / "b", two="Use ${MAIL}.\n", **{"preset.toml": NAMED}) == []
+    assert linted(tmp_path / "c", three="Use ${MAIL}\nif you have it.\n", **{"preset.toml": NAMED}) == []
+
+
+def test_sections_about_the_project(tmp_path: Path) -> None:
+    """A text may refer to the sections that deepprompt writes behind the boundary."""
+    assert linted(tmp_path, three='# Silence\n\nThe "Project" section says where you are.\n') == []
