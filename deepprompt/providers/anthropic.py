@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NotRequired, TypedDict, cast
 
 from deepprompt.providers.dialect import (
@@ -19,7 +19,7 @@ from deepprompt.providers.dialect import (
     time_of,
     value_at,
 )
-from deepprompt.providers.draft import AUTOMATIC, Draft, Spot, without_blank_texts
+from deepprompt.providers.draft import Draft, without_blank_texts
 from deepprompt.providers.neutral import (
     Block,
     Image,
@@ -34,6 +34,7 @@ from deepprompt.providers.neutral import (
     own_form,
 )
 from deepprompt.providers.segments import Segment
+from deepprompt.providers.spots import AUTOMATIC, Spot
 
 # The types of a tool choice, the fields and the types of block that are Anthropic's.
 _CHOICES = ("auto", "any", "tool", "none")
@@ -72,32 +73,30 @@ class MessagesBody(TypedDict):
 def write(outline: Outline, draft: Draft) -> MessagesBody:
     """Return the body of a request, in the order in which the provider caches it."""
     body: MessagesBody = {"model": outline.model, "max_tokens": outline.options.max_tokens or draft.rules.max_tokens}
-    if tools := [write_tool(tool) for tool in draft.check_tools(outline)]:
+    if tools := draft.tools(outline, write_tool, functions=False, apart=True):
         body["tools"] = tools
         # A tool that is loaded by tool search is not part of the prefix, and Anthropic refuses a mark on it.
-        loaded = [number for number, tool in enumerate(tools) if not tool.get("defer_loading")]
-        for number in loaded:
-            put = marking(tools[number]) if number == loaded[-1] else None
-            draft.spot(f"tools[{number}]", json.dumps(tools[number], ensure_ascii=False), put)
+        if loaded := [number for number, tool in enumerate(tools) if not tool.get("defer_loading")]:
+            draft.tools_spot(f"tools[{loaded[-1]}]", put_mark, tools[loaded[-1]])
     if outline.system:
         body["system"] = []
         for number, block in enumerate(outline.system):
             written: Payload = {"type": "text", "text": block.text}
             body["system"].append(written)
-            draft.spot(f"system[{number}]", block, marking(written))
+            draft.system_spot(f"system[{number}]", block, put_mark, written)
     messages = body["messages"] = draft.begin([])
-    for message in draft.turns(outline.messages, signed=True):
+    for message in draft.each(draft.turns(outline.messages, signed=True)):
         content = []
         for place, part in enumerate(message.blocks):
             written = _write(part, f"{message.place}.content[{place}]", draft, answer=message.role == "assistant")
             content.append(written)
-            put = None if isinstance(part, Thinking) else marking(written)
-            draft.spot(f"messages[{len(messages)}].content[{place}]", part, put, message)
+            put = None if isinstance(part, Thinking) else put_mark
+            draft.spot(f"messages[{len(messages)}].content[{place}]", part, message, put, written)
         messages.append({"role": message.role, "content": content})
     if outline.options.stream:
         body["stream"] = True
     if outline.options.marks == "automatic":
-        draft.spots.append(Spot("cache_control", AUTOMATIC, 0, marking(cast(Payload, body))))
+        draft.spots.append(Spot("cache_control", AUTOMATIC, 0, partial(put_mark, cast(Payload, body))))
     return body
 
 
@@ -141,13 +140,9 @@ def _write_image(image: Image) -> Payload:
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
 
 
-def marking(block: Payload) -> Callable[[str], None]:
-    """Return a function that puts Anthropic's mark on a block or a tool."""
-
-    def put(lifetime: str) -> None:
-        block["cache_control"] = {"type": "ephemeral", "ttl": lifetime} if lifetime else {"type": "ephemeral"}
-
-    return put
+def put_mark(block: Payload, lifetime: str) -> None:
+    """Put Anthropic's mark on a block, a tool or a whole body."""
+    block["cache_control"] = {"type": "ephemeral", "ttl": lifetime} if lifetime else {"type": "ephemeral"}
 
 
 def is_paused(message: Mapping[str, object], blocks: list[Block]) -> bool:

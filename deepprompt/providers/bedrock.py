@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypedDict
 
@@ -54,24 +54,23 @@ class ConverseBody(TypedDict, total=False):
 def write(outline: Outline, draft: Draft) -> ConverseBody:
     """Return the body of a request."""
     body: ConverseBody = {}
-    if tools := [write_tool(draft.function(tool)) for tool in draft.check_tools(outline)]:
+    if tools := draft.tools(outline, write_tool):
         body["toolConfig"] = {"tools": tools}
-        last = tools[-1]
-        text = json.dumps(tools, ensure_ascii=False)
-        draft.spot(f"toolConfig.tools[{len(tools) - 1}]", text, _marking(tools, last))
+        draft.tools_spot(f"toolConfig.tools[{len(tools) - 1}]", _put_mark, (tools, tools[-1]))
     if outline.system:
         body["system"] = [{"text": block.text} for block in outline.system]
         for number, (block, written) in enumerate(zip(outline.system, list(body["system"]), strict=True)):
-            draft.spot(f"system[{number}]", block, _marking(body["system"], written))
+            draft.system_spot(f"system[{number}]", block, _put_mark, (body["system"], written))
     messages = body["messages"] = draft.begin([])
-    for message in draft.turns(tuple(_sendable(message, draft) for message in outline.messages), signed=True):
+    sendable = tuple(_sendable(message, draft) for message in outline.messages)
+    for message in draft.each(draft.turns(sendable, signed=True)):
         if not messages or messages[-1]["role"] != message.role:
             messages.append({"role": message.role, "content": []})
         content: list[Payload] = messages[-1]["content"]  # neighbours of one role are one message
         for place, part in enumerate(message.blocks):
             written = _write(part, f"{message.place}.content[{place}]", draft)
-            put = None if isinstance(part, Thinking) else _marking(content, written)
-            draft.spot(f"messages[{len(messages) - 1}].content[{len(content)}]", part, put, message)
+            put = None if isinstance(part, Thinking) else _put_mark
+            draft.spot(f"messages[{len(messages) - 1}].content[{len(content)}]", part, message, put, (content, written))
             content.append(written)
     if outline.options.max_tokens:
         body["inferenceConfig"] = {"maxTokens": outline.options.max_tokens}
@@ -131,6 +130,7 @@ def _sendable(message: Message, draft: Draft) -> Message:
     Redacted reasoning has to be base64, because Bedrock takes it as bytes. Of a block that botocore does not know, it
     keeps only the name, and refuses that name in a request.
     """
+    draft.at(message)
     wrong = [block for block in message.of(Thinking) if block.block is not None and not _is_base64(block.block)]
     detail = "the data of redacted_thinking is not base64"
     if wrong and draft.strict:
@@ -161,12 +161,11 @@ def _reasoning(text: str, block: Mapping[str, Any]) -> Payload:
     return {"redactedContent": block["data"]}
 
 
-def _marking(blocks: list[Payload], block: Payload) -> Callable[[str], None]:
-    def put(lifetime: str) -> None:
-        place = next(number for number, other in enumerate(blocks) if other is block)
-        blocks.insert(place + 1, {"cachePoint": {"type": "default", **({"ttl": lifetime} if lifetime else {})}})
-
-    return put
+def _put_mark(on: tuple[list[Payload], Payload], lifetime: str) -> None:
+    """Put Bedrock's mark, which is a block of its own, after a block in a list."""
+    blocks, block = on
+    place = next(number for number, other in enumerate(blocks) if other is block)
+    blocks.insert(place + 1, {"cachePoint": {"type": "default", **({"ttl": lifetime} if lifetime else {})}})
 
 
 def is_message(message: Mapping[str, Any]) -> bool:

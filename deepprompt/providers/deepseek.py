@@ -13,7 +13,7 @@ from deepprompt.providers.openai import ChatBody, write_chat
 
 def write(outline: Outline, draft: Draft) -> ChatBody:
     """Return the body of `POST /chat/completions` for DeepSeek."""
-    return write_chat(outline, draft, marking=None, limit="max_tokens")
+    return write_chat(outline, draft, put=None, limit="max_tokens")
 
 
 def recognise(body: Body) -> bool:

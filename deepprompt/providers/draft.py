@@ -8,14 +8,17 @@ A block of a response that only another API takes is left out, with a note. A us
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from deepprompt.catalog import bundled
 from deepprompt.errors import MessageError, ToolError
-from deepprompt.prompt import Note, Pace, sha256_hex
+from deepprompt.prompt import Note, sha256_hex
 from deepprompt.providers.neutral import (
     Api,
     Block,
@@ -30,61 +33,46 @@ from deepprompt.providers.neutral import (
     Tool,
     ToolCall,
     ToolResult,
-    own_form,
 )
 from deepprompt.providers.rules import Rules
+from deepprompt.providers.spots import Put, Settled, Spot, Tools, tokens_of
 from deepprompt.text.hygiene import is_blank
 from deepprompt.tokens import estimate_tokens
 
-AUTOMATIC = "automatic"
-"""The kind of a spot that is the whole request: its mark lets the provider mark the newest block."""
-
 _ARGUMENTS = "arguments"  # the field for arguments that are not a JSON object, where a provider insists on one
 _NOTHING = "only blank text: left out"
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """The end of a block. `put` writes a mark there with a lifetime, "" for the default; it is None if no mark may."""
-
-    place: str
-    kind: str
-    """The kind of block: `tools`, `system`, `text`, `image`, `tool_use`, `tool_result` and so on."""
-    tokens: int
-    """The tokens of the block, by estimate."""
-    put: Callable[[str], None] | None
-    message: int = -1
-    """The index of the caller's message that it belongs to; -1 before the conversation."""
-    pace: Pace | None = None
-    """How often a system block changes, including everything before it."""
-    asked: str | None = None
-    """The lifetime of the caller's own mark here; None without a mark."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The start of a conversation as it was written for an earlier request, without marks."""
-
-    messages: tuple[Payload, ...] = ()
-    size: int = 0
-    """How many of the caller's messages were written."""
-    tokens: int = 0
 
 
 class Draft:
     """A request while it is written: the spots where marks may go, and notes on what was left out or changed."""
 
     def __init__(
-        self, rules: Rules, notes: list[Note], api: Api, settled: Settled = Settled(), *, strict: bool = False
+        self,
+        rules: Rules,
+        notes: list[Note],
+        api: Api,
+        settled: Settled,
+        *,
+        strict: bool = False,
+        tools: Tools | None = None,
+        until: int = 0,
     ) -> None:
         self.rules = rules
         self.notes = notes
         self.api = api
         self.settled = settled
         self.strict = strict
+        self._tools = Tools() if tools is None else tools
+        self._is_id, self._is_name = re.compile(rules.call_id).fullmatch, re.compile(rules.tool_name).fullmatch
         self.spots: list[Spot] = []
+        # The caller's messages before this one are settled by this request: no mark goes on them, and their notes were
+        # in an earlier one. So only their tokens are of interest, and where they end.
+        self._until = until
+        self._tokens = 0
+        self._kept_notes = notes
         self._messages: list[Payload] = []
         self._start = 0
+        self._end: int | None = None
 
     def begin(self, messages: list[Payload]) -> list[Payload]:
         """Start the conversation in a body's list of messages: add the settled ones, and return the list."""
@@ -94,32 +82,65 @@ class Draft:
         self._messages, self._start = messages, len(messages)
         return messages
 
-    @property
-    def written(self) -> list[Payload]:
-        """The messages written since `begin`, without the settled ones."""
-        return self._messages[self._start :]
+    def at(self, message: Message) -> None:
+        """Turn to a message: of one that is settled by this request, no notes are kept."""
+        self.notes = self._kept_notes if message.index >= self._until else []
+
+    def each(self, messages: Sequence[Message]) -> Iterator[Message]:
+        """Yield the messages to write, one by one, and remember where those end that are settled by this request."""
+        for message in messages:
+            if self._until and self._end is None and message.index >= self._until:
+                self._end = len(self._messages)
+                self.spots.append(Spot("", "settled", self._tokens, None, message=self._until - 1))
+            self.at(message)
+            yield message
+
+    def settle(self) -> None:
+        """Take the messages up to `until`, as they were written, among the settled ones."""
+        self.settled.messages += self._messages[self._start : self._end]
+        self.settled.size = self._until
+        self.settled.tokens += self._tokens
 
     @property
     def continued(self) -> bool:
         """Whether the conversation begins before the messages that are written here."""
         return self.settled.size > 0
 
-    def spot(
-        self,
-        place: str,
-        block: Block | SystemBlock | str,
-        put: Callable[[str], None] | None,
-        message: Message | None = None,
-    ) -> None:
-        """Record the end of a block of a message, of a block of the system prompt, or of the tools, given as text."""
-        if isinstance(block, SystemBlock):
-            tokens = estimate_tokens(block.text)
-            self.spots.append(Spot(place, "system", tokens, put, pace=block.pace, asked=block.mark))
-        elif isinstance(block, str):
-            self.spots.append(Spot(place, "tools", estimate_tokens(block), put))
+    def system_spot(self, place: str, block: SystemBlock, put: Put | None = None, on: Any = None) -> None:
+        """Record the end of a block of the system prompt. A mark is put there by `put(on, lifetime)`."""
+        able = None if put is None else partial(put, on)
+        self.spots.append(Spot(place, "system", estimate_tokens(block.text), able, -1, block.pace, block.mark))
+
+    def spot(self, place: str, block: Block, message: Message, put: Put | None = None, on: Any = None) -> None:
+        """Record the end of a block of a message. A mark is put there by `put(on, lifetime)`."""
+        tokens = tokens_of(block)
+        if message.index < self._until:
+            self._tokens += tokens
         else:
-            index = -1 if message is None else message.index
-            self.spots.append(Spot(place, block.kind, _tokens(block), put, message=index, asked=block.mark))
+            able = None if put is None else partial(put, on)
+            self.spots.append(Spot(place, block.kind, tokens, able, message.index, None, block.mark))
+
+    def tools(
+        self, outline: Outline, write: Callable[[Tool], Payload], *, functions: bool = True, apart: bool = False
+    ) -> list[Payload]:
+        """Return the tools as `write` spells them, each free to carry a mark; refuse what the provider does not take.
+
+        With `functions` it takes no others. With `apart` the tokens of each tool are counted by themselves, and those
+        of tools that are loaded later are not.
+        """
+        if not outline.tools:
+            self._check_called(outline)
+        elif not self._tools.written:
+            self._check_names(outline.tools)
+            written = [write(self._function(tool) if functions else tool) for tool in outline.tools]
+            texts = [tool for tool in written if not tool.get("defer_loading")] if apart else [written]
+            self._tools.tokens = sum(estimate_tokens(json.dumps(text, ensure_ascii=False)) for text in texts)
+            self._tools.written = written
+        return [dict(tool) for tool in self._tools.written] if outline.tools else []
+
+    def tools_spot(self, place: str, put: Put | None = None, on: Any = None) -> None:
+        """Record the end of the tools. A mark is put there by `put(on, lifetime)`."""
+        self.spots.append(Spot(place, "tools", self._tools.tokens, None if put is None else partial(put, on)))
 
     def turns(self, messages: tuple[Message, ...], *, signed: bool = False, continued: bool = False) -> list[Message]:
         """Return a conversation for the providers that insist on its form: a user first and last, no blank text.
@@ -129,6 +150,7 @@ class Draft:
         """
         continued = continued or self.continued
         kept = self._with_roles(self._worded(messages, signed, continued))
+        self.notes = self._kept_notes
         if kept and kept[0].role == "assistant" and not continued:
             opening = bundled().text("tiers", "1.0.0", "opening").removesuffix("\n")
             detail = f"the conversation starts with the assistant: {opening!r} is put before it"
@@ -150,6 +172,7 @@ class Draft:
         """Return the messages that are not empty, without blocks that the provider refuses."""
         kept = []
         for message in messages:
+            self.at(message)
             message = self.readable(message, signed=signed)
             blocks = without_blank_texts(message.blocks)
             if len(blocks) < len(message.blocks) or not blocks:
@@ -181,6 +204,7 @@ class Draft:
         sent = []
         for number, message in enumerate(messages):
             if message.role == "system":
+                self.at(message)
                 after_user = number > 0 and messages[number - 1].role == "user"
                 next_role = messages[number + 1].role if number + 1 < len(messages) else "assistant"
                 if not (self.rules.system_messages and after_user and next_role == "assistant"):
@@ -192,11 +216,11 @@ class Draft:
 
     def call_id(self, given: str) -> str:
         """Return an id that the provider takes for a tool call: the given one, or a hash of it."""
-        return given if re.fullmatch(self.rules.call_id, given) else "call_" + sha256_hex(given)[:24]
+        return given if self._is_id(given) else "call_" + sha256_hex(given)[:24]
 
     def call_name(self, call: ToolCall, place: str) -> str:
         """Return the name of the called tool, with other characters where the provider does not take it."""
-        if re.fullmatch(self.rules.tool_name, call.name):
+        if self._is_name(call.name):
             return call.name
         names = f"tool call {call.id!r} is of {call.name!r}: {self.rules.provider} takes names like"
         if self.strict:
@@ -278,6 +302,8 @@ class Draft:
 
     def _is_foreign(self, block: Block) -> bool:
         """Whether a block says something that only another API takes, beside what is sent of it."""
+        if isinstance(block, Text):
+            return block.own is not None and block.own.api != self.api
         if isinstance(block, Native | Thinking):
             return False
         if isinstance(block, Image) and block.detail and self.api not in ("openai", "openai-responses"):
@@ -295,18 +321,16 @@ class Draft:
             return block.own.api == self.api
         return signed if block.block is not None else plain
 
-    def check_tools(self, outline: Outline) -> tuple[Tool, ...]:
-        """Return the tools, or refuse a name that the provider does not take."""
-        for tool in outline.tools:
+    def _check_names(self, tools: tuple[Tool, ...]) -> None:
+        for tool in tools:
             if tool.native is None and not re.fullmatch(self.rules.tool_name, tool.name):
                 raise ToolError(f"tool {tool.name!r}: {self.rules.provider} takes names like {self.rules.tool_name}")
-        called = any(message.of(ToolCall) for message in outline.messages)
-        if called and not outline.tools and self.rules.provider == "bedrock":
-            raise ToolError("bedrock refuses a conversation with tool calls without their tools; pass them as tools")
-        return outline.tools
 
-    def function(self, tool: Tool) -> Tool:
-        """Return a tool that is a plain function; some providers take no others."""
+    def _check_called(self, outline: Outline) -> None:
+        if self.rules.provider == "bedrock" and any(message.of(ToolCall) for message in outline.messages):
+            raise ToolError("bedrock refuses a conversation with tool calls without their tools; pass them as tools")
+
+    def _function(self, tool: Tool) -> Tool:
         if tool.native is not None:
             raise ToolError(
                 f"tool {tool.name!r} of type {tool.native['type']!r} is not one that {self.rules.provider} takes"
@@ -316,30 +340,24 @@ class Draft:
 
 def says_something(message: Message, api: Api) -> bool:
     """Whether a message is sent by this API: it has more than blank text, reasoning and others' own blocks."""
-    blocks = [block for block in without_blank_texts(message.blocks) if not isinstance(block, Thinking)]
-    if message.role == "assistant":
-        return any(not isinstance(block, Native) or own_form(block, api) is not None for block in blocks)
-    return bool(blocks)
+    for block in message.blocks:
+        if isinstance(block, Text):
+            if not is_blank(block.text):
+                return True
+        elif not isinstance(block, Native):
+            if not isinstance(block, Thinking):
+                return True
+        elif message.role != "assistant" or block.api == api:
+            return True
+    return False
 
 
 def without_blank_texts(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Return blocks without blank texts, which several providers refuse."""
-    if not any(isinstance(block, Text) and is_blank(block.text) for block in blocks):
-        return blocks
-    return tuple(block for block in blocks if not (isinstance(block, Text) and is_blank(block.text)))
+    kept = tuple([block for block in blocks if not (isinstance(block, Text) and is_blank(block.text))])
+    return kept if len(kept) < len(blocks) else blocks
 
 
 def plain_text(blocks: tuple[Block, ...], between: str = "") -> str:
     """Return all text in blocks as one string."""
     return between.join([block.text for block in blocks if isinstance(block, Text)])
-
-
-def _tokens(block: Block) -> int:
-    """Return the tokens of a block, by estimate. An image counts as zero, since its number of tokens is unknown."""
-    if isinstance(block, Text | Thinking):
-        return estimate_tokens(block.text)
-    if isinstance(block, ToolCall):
-        return estimate_tokens(block.name + block.arguments)
-    if isinstance(block, ToolResult):
-        return sum(_tokens(inner) for inner in block.content)
-    return estimate_tokens(str(block.block)) if isinstance(block, Native) else 0

@@ -135,13 +135,13 @@ def split(outline: Outline, draft: Draft) -> tuple[Outline, Outline]:
 
 
 def _write_prefix(body: GenerateBody, outline: Outline, draft: Draft) -> None:
-    if tools := [_write_tool(draft.function(tool)) for tool in draft.check_tools(outline)]:
+    if tools := draft.tools(outline, _write_tool):
         body["tools"] = [{"functionDeclarations": tools}]
-        draft.spot("tools[0]", json.dumps(tools, ensure_ascii=False), None)
+        draft.tools_spot("tools[0]")
     if outline.system:
         body["systemInstruction"] = {"parts": [{"text": outline.system_text}]}
         for block in outline.system:
-            draft.spot("systemInstruction", block, None)
+            draft.system_spot("systemInstruction", block)
 
 
 def _write_tool(tool: Tool) -> Payload:
@@ -151,13 +151,13 @@ def _write_tool(tool: Tool) -> Payload:
 
 def _contents(messages: tuple[Message, ...], draft: Draft, *, continued: bool = False) -> list[Payload]:
     contents = draft.begin([])
-    for message in draft.turns(messages, continued=continued):
+    for message in draft.each(draft.turns(messages, continued=continued)):
         role = "model" if message.role == "assistant" else "user"
         if not contents or contents[-1]["role"] != role:
             contents.append({"role": role, "parts": []})
         parts = contents[-1]["parts"]  # neighbours of one role are one content
         for place, block in enumerate(message.blocks):
-            draft.spot(f"contents[{len(contents) - 1}].parts[{len(parts)}]", block, None, message)
+            draft.spot(f"contents[{len(contents) - 1}].parts[{len(parts)}]", block, message)
             first = isinstance(block, ToolCall) and not any("functionCall" in part for part in parts)
             parts.append(_write(block, f"{message.place}.content[{place}]", draft, first_call=first))
     return contents

@@ -33,8 +33,8 @@ def write(outline: Outline, draft: Draft) -> openai.ChatBody:
     if native or draft.rules.provider == "gemini":
         turns = draft.turns(outline.messages, signed=native)
         outline = replace(outline, messages=tuple(turns))
-    marking = anthropic.marking if native else openai.marking
-    return openai.write_chat(outline, draft, marking=marking, limit="max_tokens")
+    put = anthropic.put_mark if native else openai.put_mark
+    return openai.write_chat(outline, draft, put=put, limit="max_tokens")
 
 
 def recognise(body: Body) -> bool:

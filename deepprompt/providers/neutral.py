@@ -1,6 +1,8 @@
 """The neutral values that every provider's request is written from: an outline, its messages and their blocks.
 
 Nothing here knows a provider. The functions that read a prompt or a conversation into these values are in `request`.
+Blocks and messages are shared by all requests of a conversation, so nobody changes one: `replace` makes another. They
+are not frozen, because Python makes a frozen value seven times more slowly, and a long conversation has many.
 """
 
 from __future__ import annotations
@@ -24,8 +26,11 @@ Api = Literal["anthropic", "bedrock", "gemini", "openai", "openai-responses"]
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
+# Values that json reads but no provider does: half a surrogate pair, as an escape or as it is; NaN, Infinity, 1e999.
+_MAY_BE_REFUSED = re.compile(r"\\u[dD]|[\ud800-\udfff]|NaN|Infinity|[0-9][eE]|[0-9]{300}")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Native:
     """A block that only one API spells so. It goes back there as it is; for the others, see `Draft`."""
 
@@ -40,7 +45,7 @@ class Native:
         return str(self.block.get("type") or next(iter(self.block), ""))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Text:
     """A text."""
 
@@ -52,7 +57,7 @@ class Text:
     kind = "text"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Image:
     """An image, by its address or as base64. `detail` is how closely OpenAI's models look at it."""
 
@@ -83,7 +88,7 @@ class Image:
         return cls(media_type=media_type.lower(), data=data)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToolCall:
     """A tool call by the model. `arguments` is JSON text; `signature` is Gemini's and must be sent back."""
 
@@ -99,8 +104,8 @@ class ToolCall:
         """Return the arguments as an object."""
         try:
             value = json.loads(self.arguments or "{}")
-            # Values that json reads but no provider does: NaN, 1e999, half a surrogate pair as an escape.
-            value = json.loads(scrub(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+            if _MAY_BE_REFUSED.search(self.arguments):
+                value = json.loads(scrub(json.dumps(value, ensure_ascii=False, allow_nan=False)))
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
@@ -108,7 +113,7 @@ class ToolCall:
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToolResult:
     """The result of a tool call."""
 
@@ -121,7 +126,7 @@ class ToolResult:
     kind = "tool_result"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Thinking:
     """A model's reasoning, as text, or as Anthropic's signed block that must be sent back unchanged."""
 
@@ -137,7 +142,7 @@ Block = Text | Image | ToolCall | ToolResult | Thinking | Native
 _AnyBlock = TypeVar("_AnyBlock", Text, Image, ToolCall, ToolResult, Thinking, Native)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Message:
     """One message. Tool results are in a `user` message."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, NotRequired, TypedDict
 
@@ -31,6 +30,7 @@ from deepprompt.providers.neutral import (
     required,
 )
 from deepprompt.providers.rules import bare_model_name
+from deepprompt.providers.spots import Put
 
 # The fields that only OpenAI's bodies have.
 _FIELDS = ("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "max_completion_tokens")
@@ -55,9 +55,6 @@ PARTS_OF_ENGINES = ("audio_url", "video_url")
 
 _FIELDS_OF_ENGINES = ("reasoning", "reasoning_details")
 
-Marking = Callable[[Payload], Callable[[str], None]]
-"""Takes a part of a body and returns a function that puts a mark of a lifetime on it."""
-
 
 class ChatBody(TypedDict):
     """The body of `POST /v1/chat/completions`, and the arguments of `litellm.completion`."""
@@ -74,25 +71,24 @@ class ChatBody(TypedDict):
 
 def write(outline: Outline, draft: Draft) -> ChatBody:
     """Return the body of a request for OpenAI."""
-    return write_chat(outline, draft, marking=marking, limit="max_completion_tokens")
+    return write_chat(outline, draft, put=put_mark, limit="max_completion_tokens")
 
 
 def write_chat(
-    outline: Outline, draft: Draft, *, marking: Marking | None, limit: Literal["max_tokens", "max_completion_tokens"]
+    outline: Outline, draft: Draft, *, put: Put | None, limit: Literal["max_tokens", "max_completion_tokens"]
 ) -> ChatBody:
-    """Return a body in the shape of Chat Completions. Without `marking`, content is plain text where that is possible.
+    """Return a body in the shape of Chat Completions. Without `put`, content is plain text where that is possible.
 
     `limit` is the field for the limit of the response.
     """
     body: ChatBody = {"model": outline.model}
-    if tools := [write_tool(draft.function(tool)) for tool in draft.check_tools(outline)]:
+    if tools := draft.tools(outline, write_tool):
         body["tools"] = tools
-        put = marking(tools[-1]) if marking else None
-        draft.spot(f"tools[{len(tools) - 1}]", json.dumps(tools, ensure_ascii=False), put)
-    writer = _Chat(draft, marking if draft.rules.marks else None)
+        draft.tools_spot(f"tools[{len(tools) - 1}]", put, tools[-1])
+    writer = _Chat(draft, put if draft.rules.marks else None)
     writer.system(outline)
     draft.begin(writer.messages)
-    for message in outline.messages:
+    for message in draft.each(outline.messages):
         writer.message(message)
     if outline.messages and not writer.messages and not draft.continued:
         raise draft.blank(outline.messages[-1])
@@ -117,21 +113,17 @@ def write_tool(tool: Tool) -> Payload:
     return {"type": "function", "function": function}
 
 
-def marking(block: Payload) -> Callable[[str], None]:
-    """Return a function that puts OpenAI's mark on a part."""
-
-    def put(lifetime: str) -> None:
-        block["prompt_cache_breakpoint"] = {"mode": "explicit", **({"ttl": lifetime} if lifetime else {})}
-
-    return put
+def put_mark(part: Payload, lifetime: str) -> None:
+    """Put OpenAI's mark on a part."""
+    part["prompt_cache_breakpoint"] = {"mode": "explicit", **({"ttl": lifetime} if lifetime else {})}
 
 
 class _Chat:
     """Writes the messages of one body."""
 
-    def __init__(self, draft: Draft, marking: Marking | None) -> None:
+    def __init__(self, draft: Draft, put: Put | None) -> None:
         self.draft = draft
-        self.marking = marking
+        self.put = put
         self.messages: list[Payload] = []
 
     def system(self, outline: Outline) -> None:
@@ -140,10 +132,10 @@ class _Chat:
             return
         parts = [{"type": "text", "text": block.text} for block in outline.system]
         self.messages.append(
-            {"role": self.draft.rules.system_role, "content": parts if self.marking else outline.system_text}
+            {"role": self.draft.rules.system_role, "content": parts if self.put else outline.system_text}
         )
         for number, (block, part) in enumerate(zip(outline.system, parts, strict=True)):
-            self.draft.spot(f"messages[0].content[{number}]", block, self.marking(part) if self.marking else None)
+            self.draft.system_spot(f"messages[0].content[{number}]", block, self.put, part)
 
     def message(self, message: Message) -> None:
         """Write a message; each tool result becomes a message of its own."""
@@ -179,8 +171,8 @@ class _Chat:
         text = plain_text(content, "\n\n")
         written = {"role": "tool", "tool_call_id": self.draft.call_id(result.call_id), "content": text}
         # OpenAI's own mark cannot go on a tool's message. LiteLLM takes Anthropic's mark there.
-        put = self.marking(written) if self.marking and self.marking is not marking else None
-        self.draft.spot(f"messages[{len(self.messages)}]", result, put, message)
+        put = self.put if self.put is not put_mark else None
+        self.draft.spot(f"messages[{len(self.messages)}]", result, message, put, written)
         self.messages.append(written)
 
     def _without_engines_fields(self, message: Message) -> Message:
@@ -198,7 +190,7 @@ class _Chat:
         if not self.draft.says_something(message):
             return
         for block in message.blocks:
-            self.draft.spot(f"messages[{len(self.messages)}]", block, None, message)
+            self.draft.spot(f"messages[{len(self.messages)}]", block, message)
         forms = [(block, own_form(block, "openai")) for block in message.blocks if not isinstance(block, ToolCall)]
         own = [form for _, form in forms if form and "type" not in form]
         said = tuple(block for block, form in forms if isinstance(block, Text) and form is None)
@@ -232,12 +224,12 @@ class _Chat:
         parts = [self._part(block, f"{message.place}.content[{place}]") for place, block in enumerate(blocks)]
         only_text = all(isinstance(block, Text) for block in blocks)
         role = self.draft.rules.system_role if message.role == "system" else "user"
-        plain = only_text and (self.marking is None or not without_blank_texts(blocks))
+        plain = only_text and (self.put is None or not without_blank_texts(blocks))
         name = {"name": message.name} if message.name else {}
         self.messages.append({"role": role, "content": plain_text(blocks, "\n\n") if plain else parts, **name})
         for place, (block, part) in enumerate(zip(blocks, parts, strict=True)):
-            put = self.marking(part) if self.marking and without_blank_texts((block,)) and not plain else None
-            self.draft.spot(f"messages[{number}].content[{place}]", block, put, message)
+            put = self.put if without_blank_texts((block,)) and not plain else None
+            self.draft.spot(f"messages[{number}].content[{place}]", block, message, put, part)
 
     def _part(self, block: Block, place: str) -> Payload:
         block = self.draft.image(block, place) if isinstance(block, Image) else block

@@ -27,7 +27,7 @@ from deepprompt.providers.neutral import (
     own_form,
     required,
 )
-from deepprompt.providers.openai import SETTINGS, image_address, marking
+from deepprompt.providers.openai import SETTINGS, image_address, put_mark
 
 # The parts of a message that the model said, with the field of their text.
 _SAID = {"output_text": "text", "refusal": "refusal"}
@@ -62,17 +62,17 @@ class ResponsesBody(TypedDict):
 def write(outline: Outline, draft: Draft) -> ResponsesBody:
     """Return the body of a request."""
     body: ResponsesBody = {"model": outline.model}
-    if tools := [write_tool(tool) for tool in draft.check_tools(outline)]:
+    if tools := draft.tools(outline, write_tool, functions=False):
         body["tools"] = tools
-        draft.spot(f"tools[{len(tools) - 1}]", json.dumps(tools, ensure_ascii=False), None)
+        draft.tools_spot(f"tools[{len(tools) - 1}]")
     items: list[Payload] = []
     if outline.system:
         parts = [{"type": "input_text", "text": block.text} for block in outline.system]
         items.append({"role": draft.rules.system_role, "content": parts})
         for number, (block, part) in enumerate(zip(outline.system, parts, strict=True)):
-            draft.spot(f"input[0].content[{number}]", block, marking(part))
+            draft.system_spot(f"input[0].content[{number}]", block, put_mark, part)
     draft.begin(items)
-    for message in outline.messages:
+    for message in draft.each(outline.messages):
         items += _items(draft.readable(message), len(items), draft)
     if not items and not draft.continued:
         raise draft.blank(outline.messages[-1])
@@ -106,7 +106,7 @@ def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
         if isinstance(block, ToolResult):
             items.append(_result(block, f"input[{start + len(items)}]", message, draft))
         elif own is not None:
-            draft.spot(f"input[{start + len(items)}]", block, None, message)
+            draft.spot(f"input[{start + len(items)}]", block, message)
             items.append(own)
         else:
             said.append(block)
@@ -115,8 +115,8 @@ def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
     parts = [_part(block, f"{message.place}.content[{place}]", draft) for place, block in enumerate(said)]
     role = draft.rules.system_role if message.role == "system" else "user"
     for place, (block, part) in enumerate(zip(said, parts, strict=True)):
-        put = marking(part) if without_blank_texts((block,)) else None
-        draft.spot(f"input[{start + len(items)}].content[{place}]", block, put, message)
+        put = put_mark if without_blank_texts((block,)) else None
+        draft.spot(f"input[{start + len(items)}].content[{place}]", block, message, put, part)
     return [*items, {"role": role, "content": parts or ""}]
 
 
@@ -130,7 +130,7 @@ def _answer(message: Message, start: int, draft: Draft) -> list[Payload]:
     text = ""
     for block in blocks:
         own = own_form(block, "openai-responses") or {}
-        draft.spot(f"input[{start + len(items)}]" if ordered else f"input[{start}]", block, None, message)
+        draft.spot(f"input[{start + len(items)}]" if ordered else f"input[{start}]", block, message)
         if isinstance(block, Text) and not own:
             text += block.text
             continue
@@ -151,7 +151,7 @@ def _result(result: ToolResult, place: str, message: Message, draft: Draft) -> P
     written: Payload = {"type": "function_call_output", "call_id": draft.call_id(result.call_id)}
     written["output"] = parts if parts else plain_text(result.content)
     end = f"{place}.output[{len(parts) - 1}]" if parts else f"{place}.output"
-    draft.spot(end, result, marking(parts[-1]) if parts else None, message)
+    draft.spot(end, result, message, put_mark if parts else None, parts[-1] if parts else None)
     return {**written, **{key: value for key, value in own.items() if key not in ("call_id", "output")}}
 
 
@@ -172,12 +172,12 @@ def is_item(message: Mapping[str, Any]) -> bool:
     An item of a whole response is one of whatever type. If its type says nothing, it is in an `item`, see `as_message`.
     """
     kind = message.get("type")
+    if kind is None:
+        return isinstance(message.get("item"), Mapping) and message.get("role") == "assistant"
     if kind == "message":
         parts = objects(message.get("content"))
         said = any(part.get("type") in _SAID for part in parts) or "status" in message
         return said and message.get("role") == "assistant" and "stop_reason" not in message
-    if isinstance(message.get("item"), Mapping) and message.get("role") == "assistant" and kind is None:
-        return True
     if not isinstance(kind, str) or ("role" in message and kind != "additional_tools"):
         return False
     return is_kind(kind) or (isinstance(message.get("id"), str) and kind not in _BLOCKS)

@@ -54,10 +54,14 @@ _KNOWN_FIELDS = frozenset(
 )  # fmt: skip
 """The fields of a response that are read, or that say nothing to a model."""
 
+_OWN = frozenset(openai.OWN_FIELDS)
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 # The fields by which a response of Chat Completions is known.
-_OF_CHAT = ("tool_calls", "refusal", "annotations", "reasoning_content", *openai.OWN_FIELDS[1:])
+_OF_CHAT = frozenset(("tool_calls", "refusal", "annotations", "reasoning_content", *openai.OWN_FIELDS[1:]))
+
+# Where a call of Chat Completions may have Gemini's signature.
+_SIGNED = frozenset(("extra_content", "provider_specific_fields"))
 
 
 def read_message(message: Mapping[str, object], index: int) -> Message:
@@ -77,8 +81,8 @@ def read_message(message: Mapping[str, object], index: int) -> Message:
     except RecursionError:
         raise MessageError("nested too deeply", place) from None
     _check_role(role, blocks, place)
-    # Providers want tool results before anything else in a message.
-    blocks.sort(key=lambda block: not isinstance(block, ToolResult))
+    if len(blocks) > 1:  # providers want tool results before anything else in a message
+        blocks.sort(key=lambda block: not isinstance(block, ToolResult))
     paused = role == "assistant" and anthropic.is_paused(message, blocks)
     name = "" if role == "assistant" or is_item else _name(message, place, notes)
     return Message(role, tuple(blocks), index, tuple(notes), is_item, paused, name)
@@ -124,8 +128,9 @@ def _read(message: Mapping[str, object], place: str, notes: list[Note]) -> tuple
     role = ROLES[given]
     if role != "assistant" and "content" not in message:
         raise MessageError(f"no content; its fields are {_fields(message)}", place)
-    of_chat = any(field in message for field in _OF_CHAT)
-    said: Api | None = ("openai" if of_chat else "anthropic") if role == "assistant" else None
+    said: Api | None = None
+    if role == "assistant":
+        said = "anthropic" if _OF_CHAT.isdisjoint(message) else "openai"
     blocks = read_content(message.get("content"), place, notes, said=said)
     if given == "tool":
         call_id = message.get("tool_call_id")
@@ -133,12 +138,11 @@ def _read(message: Mapping[str, object], place: str, notes: list[Note]) -> tuple
             raise MessageError("a tool message needs the tool_call_id of its call", place)
         call_id = scrub(call_id, place, notes)
         blocks = [ToolResult(call_id, result_content(blocks, place), mark=last_mark(blocks))]
-    if role == "assistant":
+    if said is not None:
         blocks = [*_reasoning(message, place, notes), *blocks]
         if message.get("refusal"):
             blocks.append(Text(text_of(message, "refusal", place, notes)))
-        blocks += _calls(message.get("tool_calls"), place, notes)
-        blocks += _own_fields(message, place, notes)
+        blocks += [*_calls(message.get("tool_calls"), place, notes), *_own_fields(message, place, notes)]
     # A mark beside the content, as LiteLLM takes it, means the last block.
     if (mark := mark_of(message, place)) is not None and blocks:
         blocks[-1] = replace(blocks[-1], mark=mark)
@@ -150,7 +154,7 @@ def _own_fields(message: Mapping[str, object], place: str, notes: list[Note]) ->
     if lost := [key for key, value in message.items() if value and key not in _KNOWN_FIELDS]:
         notes.append(Note("skipped", place, f"fields that are not sent: {', '.join(map(str, lost[:8]))}"))
     found: list[Block] = []
-    for field in openai.OWN_FIELDS:
+    for field in openai.OWN_FIELDS if not _OWN.isdisjoint(message) else ():
         if message.get(field):
             own = Native(plain({field: message[field]}, place, notes), api="openai")
             found.append(openai.read_audio(own) if field == "audio" else own)
@@ -159,10 +163,7 @@ def _own_fields(message: Mapping[str, object], place: str, notes: list[Note]) ->
 
 def check_known(message: Message) -> None:
     """Refuse a user's block with a type that no provider takes."""
-    if message.role != "user":
-        return
-    results = [inner for result in message.of(ToolResult) for inner in result.content]
-    for block in (*message.blocks, *results):
+    for block in [*message.blocks, *(inner for result in message.of(ToolResult) for inner in result.content)]:
         if isinstance(block, Native) and block.api == "anthropic" and block.kind not in _known_kinds():
             raise MessageError(f"no provider takes a block of type {block.kind!r}", message.place)
 
@@ -182,11 +183,13 @@ def _fields(message: Mapping[str, object]) -> str:
 def _check_role(role: Role, blocks: list[Block], place: str) -> None:
     """Refuse blocks that a role cannot have."""
     for block in blocks:
+        if isinstance(block, Text):  # belongs anywhere
+            continue
         if isinstance(block, ToolCall | Thinking) and role != "assistant":
             raise MessageError(f"only the assistant's messages have {block.kind} blocks", place)
         if isinstance(block, ToolResult) and role != "user":
             raise MessageError("a tool result belongs in a user's or a tool's message", place)
-        if not isinstance(block, Text) and role == "system":
+        if role == "system":
             raise MessageError(f"a system message is text, not {block.kind}", place)
         if isinstance(block, Image) and role == "assistant":
             raise MessageError("an image belongs in a user's message or in a tool result", place)
@@ -194,7 +197,8 @@ def _check_role(role: Role, blocks: list[Block], place: str) -> None:
 
 def _reasoning(message: Mapping[str, object], place: str, notes: list[Note]) -> list[Block]:
     """Return the reasoning beside an assistant's content: LiteLLM's signed blocks, or DeepSeek's text."""
-    if blocks := read_content(message.get("thinking_blocks"), place, notes, "thinking_blocks"):
+    blocks = read_content(message.get("thinking_blocks"), place, notes, "thinking_blocks")
+    if blocks:
         return blocks
     reasoning = message.get("reasoning_content")
     return [Thinking(scrub(reasoning, place, notes))] if isinstance(reasoning, str) and reasoning else []
@@ -219,7 +223,9 @@ def _calls(calls: object, place: str, notes: list[Note]) -> list[Block]:
         arguments = function.get("arguments")
         if not isinstance(arguments, str):
             arguments = "" if arguments is None else as_json(arguments, where, notes)
-        signature = _signature(call, "extra_content", "google") or _signature(call, "provider_specific_fields")
+        signature = ""
+        if not _SIGNED.isdisjoint(call):
+            signature = _signature(call, "extra_content", "google") or _signature(call, "provider_specific_fields")
         read.append(
             ToolCall(
                 text_of(call, "id", where, notes),

@@ -79,7 +79,7 @@ class _End:
 
     def add(self, given: Mapping[str, object]) -> None:
         message = read_message(given, self.size)
-        if self.known:
+        if self.known and message.role == "user":
             check_known(message)
         joins = _joins(message)
         goes_on = joins and bool(self.run) and self.run[-1].role == message.role
@@ -88,17 +88,22 @@ class _End:
             if self.run[-1].role == "user" and not may_be_open:
                 _refuse_open(self.calls, self.caller)
             self.close_run()
+        if any(isinstance(block, ToolCall | ToolResult) for block in message.blocks):
+            message = self._paired(message, may_be_open)
+        elif not may_be_open:
+            _refuse_open(self.calls, self.caller)
+        self.size += 1
+        (self.run if joins else self.messages).append(message)
+
+    def _paired(self, message: Message, may_be_open: bool) -> Message:
+        """Return a message whose results have the names of their calls, and whose calls have ids of their own."""
         notes = [*message.notes]
         blocks = [self._with_name(block, message) for block in message.blocks]
         if not may_be_open:
             _refuse_open(self.calls, self.caller)
         blocks = [self._with_id(block, message, notes) for block in blocks]
-        self.size += 1
-        if any(new is not old for new, old in zip(blocks, message.blocks, strict=True)) or len(notes) > len(
-            message.notes
-        ):
-            message = replace(message, blocks=tuple(blocks), notes=tuple(notes))
-        (self.run if joins else self.messages).append(message)
+        own = (message.is_item, message.paused, message.name)
+        return Message(message.role, tuple(blocks), message.index, tuple(notes), *own)
 
     def close_run(self) -> None:
         """Make one message of a run of tool results, or of the items of one response."""
@@ -123,7 +128,8 @@ class _End:
                 f"tool result {block.call_id!r} has no call of that id in the message before it", message.place
             )
         call = self.calls.pop(block.call_id)
-        return replace(block, call_id=call.id, name=call.name, own=block.own or result_of(call))
+        own = block.own or result_of(call)
+        return ToolResult(call.id, block.content, block.is_error, call.name, block.mark, own)
 
     def _with_id(self, block: Block, message: Message, notes: list[Note]) -> Block:
         """Return a tool call with an id that no other call has; any other block as it is."""
@@ -142,7 +148,8 @@ class _End:
 
 def _joins(message: Message) -> bool:
     """Whether a message is one with its neighbours of the same role: tool results, and items of Responses."""
-    return message.is_item or (bool(message.blocks) and all(isinstance(block, ToolResult) for block in message.blocks))
+    # Results are the first blocks of a message, so all are results if the last one is.
+    return message.is_item or (bool(message.blocks) and isinstance(message.blocks[-1], ToolResult))
 
 
 def _unique(given: str, ids: MutableMapping[str, int]) -> str:

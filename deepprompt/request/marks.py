@@ -7,13 +7,14 @@ among those that may carry a mark. It never changes a text, and knows a provider
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import get_args
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
-from deepprompt.providers.draft import AUTOMATIC, Spot
 from deepprompt.providers.neutral import Options
 from deepprompt.providers.rules import Rules
+from deepprompt.providers.spots import AUTOMATIC, Spot
 from deepprompt.words import Marks
 
 
@@ -179,9 +180,9 @@ def _put(
 ) -> list[Mark]:
     """Write the marks, and note those that cover too few tokens to be cached."""
     marks: list[Mark] = []
+    sizes = list(accumulate([spot.tokens for spot in spots]))
     for index in sorted(reasons):
-        spot = spots[index]
-        tokens = sum(earlier.tokens for earlier in spots[: index + 1])
+        spot, tokens = spots[index], sizes[index]
         if spot.put is not None:
             spot.put("" if lifetimes[index] == rules.lifetimes[0] else lifetimes[index])
         marks.append(Mark(spot.place, reasons[index], lifetimes[index], tokens))

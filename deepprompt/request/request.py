@@ -10,16 +10,16 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import cast
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, litellm, openai, responses
-from deepprompt.providers.draft import Draft, Settled, says_something, without_blank_texts
+from deepprompt.providers.draft import Draft, says_something, without_blank_texts
 from deepprompt.providers.facts import Facts, bundled_facts
 from deepprompt.providers.neutral import Message, Options, Outline, Payload, api_of
 from deepprompt.providers.rules import Rules, near_model, seconds
+from deepprompt.providers.spots import Settled, Tools
 from deepprompt.request.conversation import Conversation
 from deepprompt.request.marks import Mark, plan_marks
 from deepprompt.request.outline import not_a_prompt, read_prompt, with_messages
@@ -108,6 +108,7 @@ class RequestBuilder:
         self._outline = read_prompt(prompt, tools, model, self._notes)
         self._settled = Settled()
         self._settled_messages = 0
+        self._tools = Tools()
 
     def build(self, options: Options, sent: int | None = None, size: int | None = None) -> Request:
         """Return the request for the whole conversation, or for the first `size` of its messages.
@@ -115,12 +116,19 @@ class RequestBuilder:
         `sent` is how many messages the previous request had; by default, all before the last response.
         """
         messages = self._window(size)
-        sent = _answered(messages) if sent is None else sent
-        notes = [*self._notes, *(note for message in messages for note in message.notes)]
-        outline = replace(self._outlined(messages), options=_checked(options, self._to))
+        return self._build(messages, options, _answered(messages) if sent is None else sent)
+
+    def _build(self, window: list[Message], options: Options, sent: int, settled: int = 0) -> Request:
+        """Return the request for the settled messages and a window, of which so many are settled from now on."""
+        notes = [*self._notes, *(note for message in window[settled:] for note in message.notes)]
+        outline = self._outlined(window, _checked(options, self._to))
         _note_state(outline, notes)
-        draft = self._draft(notes, self._settled)
+        draft = self._draft(notes, self._settled, window[settled].index if settled else 0)
         body = cast(Payload, WRITERS[self._to](outline, draft))  # marks are put into it
+        if settled:
+            draft.settle()
+            self._settled_messages += settled
+            self._outline = replace(outline, messages=())
         _note_unused(outline.options, body, draft)
         marks = plan_marks(draft.spots, self._rules, options, sent, notes)
         return _finished(self._to, body, draft, marks)
@@ -128,13 +136,14 @@ class RequestBuilder:
     def build_next(self, options: Options, sent: int, size: int | None = None) -> Request:
         """Return the same request as `build`, in time proportional to the messages since the previous request.
 
-        Only the last turns are written again, because the marks are there.
+        Messages on which no mark can go any more are settled. Only the others are written again next time.
         """
         if options.marks not in _GROWING:  # the caller's own marks may be in settled messages
             choices = ", ".join(map(repr, _GROWING))
             raise MessageError(f"in a conversation that grows, marks is one of {choices}, not {options.marks!r}")
-        self._settle(self._window(size), sent or size or self._conversation.size)
-        return self.build(options, sent, size)
+        window = self._window(size)
+        settled = self._end_of_settled(window, sent or size or self._conversation.size)
+        return self._build(window, options, sent, settled)
 
     def after_response(self, whole: Request, response: str, after: int, options: Options) -> Request:
         """Return a request of OpenAI's Responses with only the messages after a response that OpenAI has stored.
@@ -152,11 +161,12 @@ class RequestBuilder:
     def build_cached_content(self, ttl: str) -> Request:
         """Return the request that makes Gemini's cached content out of the prompt and the conversation."""
         draft = self._draft([*self._notes, *(note for message in self._window() for note in message.notes)], Settled())
-        body = {**gemini.write_cached(self._outlined(self._window()), draft, ttl)}
+        body = {**gemini.write_cached(self._outlined(self._window(), Options()), draft, ttl)}
         return _finished(self._to, body, draft, [], self._rules.explicit_minimum)
 
-    def _draft(self, notes: list[Note], settled: Settled) -> Draft:
-        return Draft(self._rules, notes, api_of(self._to), settled, strict=self._strict)
+    def _draft(self, notes: list[Note], settled: Settled, until: int = 0) -> Draft:
+        api, strict, tools = api_of(self._to), self._strict, self._tools
+        return Draft(self._rules, notes, api, settled, strict=strict, tools=tools, until=until)
 
     def _window(self, size: int | None = None) -> list[Message]:
         """Return the messages that are not settled, of all or of the caller's first `size`."""
@@ -168,35 +178,29 @@ class RequestBuilder:
             self._conversation.check_answered()
         return messages[self._settled_messages : end]
 
-    def _outlined(self, messages: list[Message]) -> Outline:
+    def _outlined(self, messages: list[Message], options: Options) -> Outline:
         if self._settled.size:
-            return replace(self._outline, messages=tuple(messages))
-        return with_messages(self._outline, messages)
+            return replace(self._outline, messages=tuple(messages), options=options)
+        return replace(with_messages(self._outline, messages), options=options)
 
-    def _settle(self, window: list[Message], sent: int) -> None:
-        """Settle the messages before the last response that no mark can go on any more."""
-        said = [number for number, message in enumerate(window) if says_something(message, api_of(self._to))]
-        ends = [place for place, number in enumerate(said) if _ends(window[number], sent, self._rules)]
-        begun = self._settled.size > 0
-        end = 0
-        for before, after in pairwise(said[: ends[-1]] if ends else ()):
-            begun = begun or window[before].role == "user"  # system messages at the start belong to the system prompt
-            if begun and window[before].role != "assistant" and window[after].role == "assistant":
-                end = after
-        if not end:
-            return
-        outline = self._outlined(window[:end])
-        draft = self._draft([], replace(self._settled, messages=()))
-        # Only the messages are wanted. Bedrock's writer checks that there are tools for the calls.
-        bare = outline if self._rules.provider == "bedrock" else replace(outline, system=(), tools=())
-        WRITERS[self._to](bare, draft)
-        self._settled = Settled(
-            (*self._settled.messages, *draft.written),
-            window[end].index,
-            self._settled.tokens + sum(spot.tokens for spot in draft.spots if spot.message >= 0),
-        )
-        self._settled_messages += end
-        self._outline = replace(outline, messages=())
+    def _end_of_settled(self, window: list[Message], sent: int) -> int:
+        """Return how many messages can be settled: those before the last response on which no mark can go any more.
+
+        It looks from the end, where that is decided.
+        """
+        api = api_of(self._to)
+        backwards = (n for n in range(len(window) - 1, -1, -1) if says_something(window[n], api))
+        if next((n for n in backwards if _ends(window[n], sent, self._rules)), None) is None:
+            return 0
+        after = 0
+        for number in backwards:
+            message = window[number]
+            if message.role != "assistant" and after and window[after].role == "assistant":
+                # System messages at the start belong to the system prompt.
+                users = (one for one in window[: number + 1] if one.role == "user" and says_something(one, api))
+                return after if self._settled.size or next(users, None) else 0
+            after = number
+        return 0
 
 
 def build_request(

@@ -23,6 +23,7 @@ from deepprompt.tools import as_dict
 
 _TEXT_TYPES = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 _IMAGE_TYPES = ("image_url", "input_image")
+_MARKS = frozenset(MARK_FIELDS)
 
 
 def read_content(
@@ -147,6 +148,8 @@ def text_of(block: Mapping[str, object], key: str, place: str, notes: list[Note]
 
 def mark_of(holder: Mapping[str, object], place: str) -> str | None:
     """Return the lifetime of the mark on a message or a block, "" for the default; None without a mark."""
+    if _MARKS.isdisjoint(holder):
+        return None
     mark = next((holder[field] for field in MARK_FIELDS if field in holder), None)
     if mark is None:
         return None

@@ -56,14 +56,14 @@ class History:
         """Add the caller's messages, and the pending notices before them, or after a tool's results."""
         text = self.notices.text()
         news = [{"role": "user", "content": text}] if text else []
-        after = bool(own) and bool(read_message(own[0], 0).of(ToolResult))
+        after = bool(own) and _has_results(own[0])
         at = self.size + (len(own) if after else 0)
         self.append([*own, *news] if after else [*news, *own])
         self.notices.mark_sent(at)
 
     def tell_before(self, messages: list[Payload]) -> None:
         """Add messages that begin with the user's, and pending notices before them if that is not a tool's result."""
-        if read_message(messages[0], 0).of(ToolResult):
+        if _has_results(messages[0]):
             self.append(messages)
         else:
             self.tell(messages)
@@ -149,6 +149,12 @@ class History:
             if not 0 <= before <= size <= self.size or any(not 0 < end <= size for end in ends):
                 raise ValueError(f"a request of {size} messages")
             self.routes[to, model] = Route(to, model, before, size, at=at, ends=list(ends))
+
+
+def _has_results(message: Mapping[str, object]) -> bool:
+    """Whether a message holds a tool's results. A plain text, the usual case, need not be read for that."""
+    is_text = message.get("role") == "user" and isinstance(message.get("content"), str)
+    return not is_text and bool(read_message(message, 0).of(ToolResult))
 
 
 def text_of_summary(answer: object, messages: Sequence[Mapping[str, object]]) -> str:

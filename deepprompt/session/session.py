@@ -22,7 +22,16 @@ from deepprompt.request.request import Request
 from deepprompt.session.alone import Alone
 from deepprompt.session.derived import Derived, EpochSwitch, OpenCall
 from deepprompt.session.history import History, text_of_summary
-from deepprompt.session.messages import from_sdk, is_response, plain_json, plain_messages, response_id, tokens_of
+from deepprompt.session.messages import (
+    as_messages,
+    copied,
+    from_sdk,
+    is_response,
+    plain_json,
+    plain_messages,
+    response_id,
+    tokens_of,
+)
 from deepprompt.session.notices import Change, summary_text
 from deepprompt.session.prefix import as_prompt, comparable, frozen, prefix_tokens, same, shared
 from deepprompt.session.record import Recorded, Verdict, judge, on_first
@@ -144,8 +153,8 @@ class Session:
     def extend(self, messages: Iterable[object]) -> None:
         """Append several messages: all of them, or none if one is refused."""
         given = [from_sdk(message) for message in messages]
-        plain = [plain_messages(message) for message in given]
-        flat = [one for some in plain for one in some]
+        shaped = [as_messages(message) for message in given]
+        flat = copied([one for some in shaped for one in some])
         with self._alone:
             if flat and is_response(flat[0]):
                 self._alone.check_response(self._history.size)
@@ -154,7 +163,7 @@ class Session:
             else:
                 self._history.append(flat)
             end = self._history.size
-            for message, some in zip(reversed(given), reversed(plain), strict=True):
+            for message, some in zip(reversed(given), reversed(shaped), strict=True):
                 if name := response_id(message):
                     self._history.responses[name] = end
                 end -= len(some)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,7 +16,8 @@ from hypothesis import strategies as st
 
 from deepprompt import Note, Pace, Part, Prompt, Request, build_request
 from deepprompt.errors import MessageError
-from deepprompt.providers import TARGETS
+from deepprompt.providers import TARGETS, neutral
+from deepprompt.providers.draft import Draft
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.neutral import Options
 from deepprompt.request.conversation import Conversation
@@ -285,3 +288,38 @@ def test_a_turn_costs_what_is_new(to: dict[str, Any]) -> None:
         costs.append(steps(partial(growing.request, sent=sent)))
         assert len(growing.request(sent=sent).body["messages"]) >= 4 * size
     assert costs[1] <= 1.02 * costs[0]
+
+
+def assert_written_a_few_times(monkeypatch: pytest.MonkeyPatch, to: Target, model: str) -> None:
+    """Write a long conversation request by request, and count how often a message is written."""
+    written: Counter[int] = Counter()
+    tools: list[str] = []
+    each, dumps = Draft.each, json.dumps
+
+    def counting(draft: Draft, messages: Sequence[neutral.Message]) -> Iterator[neutral.Message]:
+        for message in each(draft, messages):
+            written[message.index] += 1
+            yield message
+
+    def dumping(value: object, **options: Any) -> str:
+        tools.append(dumps(value, **options))
+        return tools[-1]
+
+    monkeypatch.setattr(Draft, "each", counting)
+    growing = Growing(replace(RULES, tools=(BASH,)), to=to, model=model)
+    sent = 0
+    for turn in range(30):
+        growing.extend([user(f"Question {turn}."), *call(f"call_{turn}")])
+        monkeypatch.setattr("deepprompt.providers.draft.json.dumps", dumping)
+        growing.request(sent)
+        monkeypatch.setattr("deepprompt.providers.draft.json.dumps", dumps)
+        sent = growing.size
+        growing.extend([assistant("Done.")])
+    assert max(written.values()) <= 3
+    assert len([text for text in tools if "Runs a command." in text]) == 1
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_message_is_written_at_most_three_times_and_tools_once(to: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the conversation is: when it is new, when it ends the previous request, when it is settled."""
+    assert_written_a_few_times(monkeypatch, to, MODELS[to][0].name)

@@ -1,0 +1,67 @@
+"""The ends of the blocks of a request, where a cache mark may go, with their tokens; and what is written only once.
+
+A `Draft` records the spots, and `request.marks` chooses among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from deepprompt.prompt import Pace
+from deepprompt.providers.neutral import Block, Native, Payload, Text, Thinking, ToolCall, ToolResult
+from deepprompt.tokens import estimate_tokens
+
+Put = Callable[[Any, str], None]
+"""Puts a mark of a lifetime on something of a body."""
+
+AUTOMATIC = "automatic"
+"""The kind of a spot that is the whole request: its mark lets the provider mark the newest block."""
+
+
+@dataclass(slots=True)
+class Spot:
+    """The end of a block. `put` writes a mark there with a lifetime, "" for the default; it is None if no mark may."""
+
+    place: str
+    kind: str
+    """The kind of block: `tools`, `system`, `text`, `image`, `tool_use`, `tool_result` and so on."""
+    tokens: int
+    """The tokens of the block, by estimate."""
+    put: Callable[[str], None] | None
+    message: int = -1
+    """The index of the caller's message that it belongs to; -1 before the conversation."""
+    pace: Pace | None = None
+    """How often a system block changes, including everything before it."""
+    asked: str | None = None
+    """The lifetime of the caller's own mark here; None without a mark."""
+
+
+@dataclass(slots=True)
+class Settled:
+    """The start of a conversation as it was written for an earlier request, without marks. It only grows."""
+
+    messages: list[Payload] = field(default_factory=list)
+    size: int = 0
+    """How many of the caller's messages were written."""
+    tokens: int = 0
+
+
+@dataclass(slots=True)
+class Tools:
+    """The tools as one provider spells them, without marks: written once, since they stay over a conversation."""
+
+    written: list[Payload] = field(default_factory=list)
+    tokens: int = 0
+
+
+def tokens_of(block: Block) -> int:
+    """Return the tokens of a block, by estimate. An image counts as zero, since its number of tokens is unknown."""
+    if isinstance(block, Text | Thinking):
+        return estimate_tokens(block.text)
+    if isinstance(block, ToolCall):
+        return estimate_tokens(block.name + block.arguments)
+    if isinstance(block, ToolResult):
+        return sum(tokens_of(inner) for inner in block.content)
+    return estimate_tokens(str(block.block)) if isinstance(block, Native) else 0
