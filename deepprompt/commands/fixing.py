@@ -1,4 +1,4 @@
-"""Mends the files that `lint --fix` is given: atomically, never through a link, and nothing but what can be mended."""
+"""Fix the files that `lint --fix` is given: atomically, never through a link, and only what needs no decision."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_BYTES = 1 << 25
 
 
 def fix_targets(targets: list[str], folder: str) -> Iterator[str]:
-    """Mend the text files of some targets, and yield a line for each that was changed, or could not be."""
+    """Fix the text files of some targets, and yield a line for each that was changed or could not be fixed."""
     for target in targets:
         path = os.path.join(folder, target)
         if target != "-" and os.path.isdir(path):
@@ -48,13 +48,13 @@ def _fixed(name: str, folder: str, *, is_found: bool) -> Iterator[str]:
         if new == text:
             return
         if read_named(path, _MOST_BYTES) != data:
-            raise SourceError("changed while it was mended")
+            raise SourceError("changed while it was being fixed")
         replace_file(path, new.encode(), stat.S_IMODE(status.st_mode))
     except UnicodeDecodeError:
-        yield f"{name}: not mended: not UTF-8"
+        yield f"{name}: not fixed: not UTF-8"
     except DeepPromptError as error:
-        yield f"{name}: not mended: {error}"
+        yield f"{name}: not fixed: {error}"
     except OSError as error:
-        yield f"{name}: not mended: {error.strerror}"
+        yield f"{name}: not fixed: {error.strerror}"
     else:
-        yield f"{name}: mended: {', '.join(counted(count, what) for what, count in sorted(done.items()))}"
+        yield f"{name}: fixed: {', '.join(counted(count, what) for what, count in sorted(done.items()))}"

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from deepprompt.checks.lint.kinds import has_prompts
 from deepprompt.checks.lint.linted import Linted, lint_subject
 from deepprompt.checks.lint.subjects import subject_of_files
 from deepprompt.checks.settings import Settings
 from deepprompt.commands.output import show_progress
-from deepprompt.commands.targets import list_texts, load_presets, read_text_file
+from deepprompt.commands.targets import list_texts, load_presets, read_text_file, shown_path
 
 _BATCH = 32  # files that one process lints before it reports
 _FEW = 256  # for so many files no other process is started
@@ -30,7 +31,8 @@ def lint_folder(target: str, path: str, settings: Settings, model: str, jobs: in
     """
     names, refused = list_texts(target, path)
     batches = [names[start : start + _BATCH] for start in range(0, len(names), _BATCH)]
-    work = partial(_lint_files, target, path, settings, model)
+    known = has_prompts(shown_path(target, name) for name in names)
+    work = partial(_lint_files, target, path, settings, model, known)
     done = 0
     for results in _map(work, batches, jobs if len(names) > _FEW else 1):
         yield from results
@@ -59,12 +61,13 @@ def _map(work: partial[list[Linted]], batches: list[list[str]], jobs: int) -> It
             raise
 
 
-def _lint_files(target: str, path: str, settings: Settings, model: str, names: list[str]) -> list[Linted]:
-    return [_lint_file(target, path, settings, model, name) for name in names]
+def _lint_files(target: str, path: str, settings: Settings, model: str, known: bool, names: list[str]) -> list[Linted]:
+    return [_lint_file(target, path, settings, model, known, name) for name in names]
 
 
-def _lint_file(target: str, path: str, settings: Settings, model: str, name: str) -> Linted:
+def _lint_file(target: str, path: str, settings: Settings, model: str, known: bool, name: str) -> Linted:
     read = read_text_file(target, path, name)
     if isinstance(read, str):
         return Linted(target, (), (), 0, unread=(read,))
-    return lint_subject(replace(subject_of_files(target, [read]), is_found=True), settings, model)
+    subject = replace(subject_of_files(target, [read]), is_found=True, beside_prompts=known)
+    return lint_subject(subject, settings, model)

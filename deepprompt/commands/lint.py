@@ -104,7 +104,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="first mend files in place: byte order marks, Windows line ends, blanks at line ends, hidden characters, "
+        help="first fix files in place: byte order marks, Windows line ends, blanks at line ends, hidden characters, "
         "repeated paragraphs",
     )
     parser.add_argument("--baseline", metavar="FILE", type=given, help="leave out the findings that this file has")

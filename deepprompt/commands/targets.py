@@ -7,6 +7,7 @@ from dataclasses import replace
 from glob import escape, glob
 
 from deepprompt.checks.lint.findings import Subject
+from deepprompt.checks.lint.kinds import has_prompts
 from deepprompt.checks.lint.subjects import subject_of, subject_of_files, subjects_of_requests
 from deepprompt.checks.lock.file import read_lock
 from deepprompt.checks.lock.lock import LockedPrompt, lock_prompt
@@ -29,10 +30,12 @@ TEXT_FILES = (".md", ".mdc", ".txt", ".prompt", ".rst", ".cursorrules", ".windsu
 
 _MOST_FILES = 100_000
 _MOST_BYTES = 1 << 25
-# Folders that tools write, among them our own snapshots. Other dot-folders hold skills and rules.
+# Folders that tools write, among them our own snapshots, and what tests are fed with. Other dot-folders hold skills
+# and rules.
 _NOT_PROMPTS = frozenset(
-    ("__pycache__", "__snapshots__", "build", "dist", "node_modules", "site-packages", "venv", ".cache", ".eggs",
-     ".git", ".hg", ".idea", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode")
+    ("__MACOSX", "__fixtures__", "__pycache__", "__snapshots__", "build", "dist", "fixtures", "node_modules",
+     "site-packages", "venv", ".cache", ".eggs", ".git", ".hg", ".idea", ".mypy_cache", ".nox", ".pytest_cache",
+     ".ruff_cache", ".svn", ".tox", ".venv", ".vscode")
 )  # fmt: skip
 
 
@@ -77,7 +80,9 @@ def _folder(target: str, path: str) -> Subject:
     texts = [one for one in read if not isinstance(one, str)]
     refused += [one for one in read if isinstance(one, str)]
     presets, problems = load_presets(target, path)
-    subject = replace(subject_of_files(target, texts), unread=tuple(sorted(refused)), is_found=True)
+    known = has_prompts(place for place, _ in texts)
+    subject = replace(subject_of_files(target, texts), is_found=True, beside_prompts=known)
+    subject = replace(subject, unread=tuple(sorted(refused)))
     return replace(subject, presets=tuple(presets), problems=tuple(problems))
 
 
@@ -87,7 +92,7 @@ def list_texts(target: str, path: str) -> tuple[list[str], list[str]]:
     refused: list[str] = []
 
     def skip(error: OSError) -> None:
-        refused.append(f"{_shown(target, os.path.relpath(error.filename, path))}: {reason_of(error)}")
+        refused.append(f"{shown_path(target, os.path.relpath(error.filename, path))}: {reason_of(error)}")
 
     top = os.path.realpath(path)
     for root, folders, names in os.walk(path, onerror=skip):
@@ -96,8 +101,8 @@ def list_texts(target: str, path: str) -> tuple[list[str], list[str]]:
         for name in folders:
             place = os.path.join(root, name)
             if os.path.islink(place) and not f"{os.path.realpath(place)}{os.sep}".startswith(f"{top}{os.sep}"):
-                refused.append(f"{_shown(target, os.path.join(inside, name))}: leads out of its root")
-        found += [os.path.normpath(os.path.join(inside, name)) for name in sorted(names) if name.endswith(TEXT_FILES)]
+                refused.append(f"{shown_path(target, os.path.join(inside, name))}: leads out of its root")
+        found += [os.path.normpath(os.path.join(inside, name)) for name in sorted(names) if _is_text(name)]
         show_progress(f"{target}: {len(found):,} files found")
         if len(found) > _MOST_FILES:
             raise SourceError(f"{target}: more than {_MOST_FILES:,} text files; name a smaller folder")
@@ -106,9 +111,13 @@ def list_texts(target: str, path: str) -> tuple[list[str], list[str]]:
     return found, refused
 
 
+def _is_text(name: str) -> bool:
+    return name.endswith(TEXT_FILES) and not name.startswith("._")  # which macOS puts beside a file in an archive
+
+
 def read_text_file(target: str, path: str, name: str) -> tuple[str, str] | str:
     """Return the shown path and the text of a file below a folder, or why it is not read."""
-    shown = _shown(target, name)
+    shown = shown_path(target, name)
     try:
         data = read_below(path, name, _MOST_BYTES, lambda _: None, whole=True).data
         return shown, decode(data, shown, [])
@@ -116,7 +125,8 @@ def read_text_file(target: str, path: str, name: str) -> tuple[str, str] | str:
         return f"{shown}: {error}"
 
 
-def _shown(target: str, relative: str) -> str:
+def shown_path(target: str, relative: str) -> str:
+    """Return the path of a file below a target as messages show it."""
     return os.path.normpath(os.path.join(target, relative))
 
 

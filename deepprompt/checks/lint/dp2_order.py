@@ -58,7 +58,7 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
     if not subject.is_file:  # the files of a folder need not stand in one prompt
         yield from _segments(subject)
     for slow in slow_texts(subject):
-        if slow.authored:  # a document shows what a program prints
+        if slow.authored or slow.reference:  # a document shows what a program prints
             continue
         early = list(_early(slow))
         if not early and not any(word in slow.text for word in _COLLECTIONS):

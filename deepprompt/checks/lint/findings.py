@@ -7,11 +7,11 @@ the texts of a preset.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deepprompt.checks.lint.kinds import Kind, is_sent_whole, is_titled, kind_of
 from deepprompt.providers.segments import Segment
 from deepprompt.sources.instructions import WHITELIST
 
@@ -19,22 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deepprompt.providers.rules import Rules
     from deepprompt.systems.presets import Preset
-
-# Files that agents send whole, by their names and folders. Other files of a folder are read by a tool when needed.
-_SENT_WHOLE = re.compile(
-    r"(?:^|/)(?:(?:AGENTS?|CLAUDE|GEMINI|QWEN|DEEPSEEK|SKILL|WARP|CONVENTIONS)(?:\.override|\.local)?\.md"
-    r"|\.(?:cursor|windsurf|cline)rules|copilot-instructions\.md|[^/]+\.(?:mdc|instructions\.md|prompt\.md|chatmode\.md"
-    r"|agent\.md)|\.deepseek/instructions\.md|\.(?:claude|opencode|codex|gemini|agents)/(?:agents|commands|prompts|rules)/.+)$"
-)
-
-# How a prompt begins that was rendered for a model, and how short one is that need not.
-_ROLE = re.compile(
-    r"^(?:[#>* \t]{0,8}|[^\n]{0,200}[.!?:] )"
-    r"(?:You are (?:an?|the|acting|operating|working|helping|[A-Z])\b|You['’]re an? |Act as )",
-    re.MULTILINE,
-)
-_STAMPED = re.compile(r"\s*[*_]{0,2}[A-Za-z]{4,20}[*_]{0,2}: [^\n]{1,80}\n[*_]{0,2}[A-Za-z ]{2,20}[*_]{0,2}: ")
-_SHORT, _LONG = 1_000, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,27 +76,28 @@ class Subject:
     """The files and folders of a folder that could not be read, each with the reason."""
     is_found: bool = False
     """Whether it is a file that was found in a folder, rather than named: it may be no prompt at all."""
+    beside_prompts: bool = False
+    """Whether that folder has files that are known as prompts; then the others may be mere documents."""
     presets: tuple[Preset, ...] = ()
     """The presets of a folder."""
     problems: tuple[str, ...] = ()
     """What is wrong with presets that cannot be loaded."""
 
+    def kind(self, segment: Segment) -> Kind:
+        """Return what a segment is to an agent: a prompt, unless it was found in a folder beside known prompts."""
+        return kind_of(segment.place, segment.text) if self.is_found and self.beside_prompts else "prompt"
+
     def is_sent_whole(self, segment: Segment) -> bool:
         """Whether a segment is known to be sent as it is: all but the files of a folder that a tool may read."""
-        return not self.is_found or _SENT_WHOLE.search(segment.place.replace("\\", "/")) is not None
+        return not self.is_found or is_sent_whole(segment.place)
 
     def is_authored(self, segment: Segment) -> bool:
         """Whether a person wrote a segment as a document, so that the dates and ids in it are the document's.
 
-        Known files are; of others that were found in a folder, those that do not tell a model who it is.
+        Files of a repository are. In a folder of parts, those are that do not tell a model who it is.
         """
-        if not self.is_file:
-            return False
-        if _SENT_WHOLE.search(segment.place.replace("\\", "/")):
-            return True
-        text = segment.text
-        titled = len(text) > _SHORT or text.lstrip().startswith(("#", "---")) or _STAMPED.match(text) is not None
-        return self.is_found and (len(text) > _LONG or (titled and _ROLE.search(text, 0, _SHORT) is None))
+        found = self.is_found and (self.beside_prompts or is_titled(segment.text))
+        return self.is_file and (found or is_sent_whole(segment.place))
 
     def is_instruction_file(self, segment: Segment) -> bool:
         """Whether a segment is a file, or a piece of one, that the builder reads as instructions."""

@@ -1,4 +1,4 @@
-"""What lint can mend in a file without a decision: line ends, blanks, hidden characters and repeated paragraphs.
+"""What lint can fix in a file without a decision: line ends, blanks, hidden characters and repeated paragraphs.
 
 The rest of the text stays as it is, byte for byte. Blanks at the end of a line stay in code, and so do the two that
 are a line break in Markdown.
@@ -22,7 +22,7 @@ _BREAK = "  "
 
 
 def fix_text(text: str, *, paragraphs: bool = True) -> tuple[str, Counter[str]]:
-    """Return a text without what can be mended, and how much of each kind that was.
+    """Return the fixed text, and how many fixes of each kind were made.
 
     Without `paragraphs`, repeated ones stay: only a file that is sent whole is a prompt of its own.
     """

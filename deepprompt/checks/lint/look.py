@@ -51,6 +51,8 @@ class Look(NamedTuple):
     """Whether it does not count in a document that a person wrote."""
     in_blocks: bool = False
     """Whether it counts in a document's blocks of code too: a person's folder is one wherever it stands."""
+    elsewhere: bool = False
+    """Whether it is wrong for other users too, and so also in a text that only a tool reads."""
     head: bool = False
     """Whether only the first lines of a text count, whatever words they have."""
     once: bool = False

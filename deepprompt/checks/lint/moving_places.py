@@ -32,7 +32,7 @@ _TEMP = re.compile(
 )
 # User names of examples, containers and build machines.
 _NOBODY = re.compile(
-    r"you|me|someone|somebody|foo|bar|alice|bob|carol|john|jane|johndoe|janedoe|john\.doe|jdoe|example|test|tester|dev"
+    r"[a-z]|you|me|someone|somebody|foo|bar|alice|bob|carol|john|jane|johndoe|janedoe|john\.doe|jdoe|example|test|tester|dev"
     r"|developer|runner|runneradmin|ubuntu|debian|node|app|vscode|codespace|coder|jovyan|git|deploy|deployer|docker|container"
     r"|circleci|jenkins|vagrant|pi|admin|administrator|root|guest|agent|sandbox|nonroot|linuxbrew|shared|public|default|www"
     r"|www-data|gitpod|project|nobody|suspect|victim|attacker|student|employee|target|workspace|\.\.\.?|…|.{0,60}(?:user|name|your|xxx).{0,60}"
@@ -42,9 +42,10 @@ _SHOWN_PATH = re.compile(r"[\\/](?:my[-_]?(?:project|app|repo)|example|foo|some[
 _BLAMED = re.compile(
     r"hard-?coded|user-specific|\b(?:instead of|never|avoid|don['’]t|do not|fail(?:ed|s|ure)?|error|fixture|wrong|bad"
     r"|traceback)\b"
-    r"|^[ \t>]{0,8}\[\w+\]",
+    r"|^[ \t>]{0,8}(?:\[\w+\]|\d{2,7} )",
     CASELESS,
 )
+_EXAMPLES_BELOW = re.compile(r"\bexamples?\b[^\n]{0,40}:[*_` \t]{0,4}\n", CASELESS)
 _ROUTE = re.compile(
     r"\b(?:rout(?:e|es|er|ing)|endpoint|page|screen|tab|ur[il]s?|redirect\w*|navigat\w*|GET|POST|link\w*)\b",
     CASELESS,
@@ -65,6 +66,7 @@ _FOLDER = re.compile(
     CASELESS,
 )
 _FOLDER_TAG = re.compile(rf"<(?P<tag>{_FOLDER_NAME})>\s?{_FOLDER_PATH}\s?</(?P=tag)>", CASELESS)
+_PARAGRAPH = 600  # characters before a path in which its paragraph may begin with "Examples:"
 # The usual working folders of containers.
 _FIXED = (
     "/tmp", "/app", "/workspace", "/workspaces", "/repo", "/src", "/code", "/work", "/project", "/usr/src/app",
@@ -109,6 +111,9 @@ def _is_somebody(match: re.Match[str], text: str) -> bool:
     if not name or _NOBODY.fullmatch(name):
         return False
     around = line_around(match, text)
+    paragraph = text[max(0, match.start() - _PARAGRAPH) : match.start()].rpartition("\n\n")[2]
+    if _EXAMPLES_BELOW.search(paragraph):
+        return False
     routed = match["value"].startswith("/home/") and _ROUTE.search(around)
     return (
         not routed and not _SHOWN_PATH.search(match["value"]) and not _BLAMED.search(around) and is_stated(match, text)
@@ -147,8 +152,8 @@ _MACHINES = "a machine's name or state"
 _NAMES = ("hostname", "host name", "machine name", "computer name")
 _PATHS = (PATH, ":\\")
 FOLDERS = (
-    Look("DP108", _WORKING, _PATHS, _FOLDER, _is_folder, digits=False),
-    Look("DP108", _WORKING, (PATH, ">c:"), _FOLDER_TAG, _is_folder, digits=False),
+    Look("DP108", _WORKING, _PATHS, _FOLDER, _is_folder, digits=False, only_rendered=True),
+    Look("DP108", _WORKING, (PATH, ">c:"), _FOLDER_TAG, _is_folder, digits=False, only_rendered=True),
     Look(
         "DP105",
         "a temporary path",
@@ -158,11 +163,10 @@ FOLDERS = (
         digits=False,
         only_rendered=True,
     ),
-    Look(
-        "DP104", _HOMES, ("/home/", "/users/", "users\\"), _HOME, _is_somebody, digits=False, in_blocks=True, once=True
-    ),
+    Look("DP104", _HOMES, ("/home/", "/users/", "users\\"), _HOME, _is_somebody, digits=False, in_blocks=True,
+         elsewhere=True, once=True),
     Look("DP104", _HOMES, ("/root/",), _ROOT, _is_somebody, digits=False, only_rendered=True, once=True),
-)
+)  # fmt: skip
 STATES = (
     Look("DP112", _CHECKED_OUT, ("branch", "head", "commit"), _GIT, is_stated, digits=False, only_rendered=True),
     Look("DP112", _CHECKED_OUT, ("branch", "head"), _GIT_STATUS, is_stated, digits=False, only_prose=True,

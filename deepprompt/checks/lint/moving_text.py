@@ -39,6 +39,7 @@ def _words(looks: tuple[Look, ...]) -> _Words:
 
 
 _RENDERED, _DOCUMENT = _words(LOOKS), _words(tuple(look for look in LOOKS if not look.only_rendered))
+_REFERENCE = _words(tuple(look for look in _DOCUMENT[0] if look.elsewhere))
 _FIRST_LINES = 3
 _PATH = re.compile(r"/(?<=[ `\"'(=:|*>]/)")
 
@@ -55,7 +56,7 @@ class Movement(NamedTuple):
 
 def find_movements(slow: SlowText) -> list[Movement]:
     """Return the pieces that change in a text, in order. Where two looks match, the more specific one wins."""
-    words = _DOCUMENT if slow.authored else _RENDERED
+    words = _REFERENCE if slow.reference else _DOCUMENT if slow.authored else _RENDERED
     lines = _Lines(slow.low, words)
     text = without_comments(slow.text)
     possible = [

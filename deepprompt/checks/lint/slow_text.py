@@ -31,7 +31,6 @@ _LOG = re.compile(r"^[ \t>]{0,12}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\n]*+", re.MUL
 _OWN_LABEL = re.compile(r"(?<!\w)[A-Za-z][\w-]{1,60}+['\"]?[ \t]{0,4}[:=]")
 _INDENTED = re.compile(r"^(?: {4}|\t)[^\n]*+", re.MULTILINE)
 _COMMENT = re.compile(r"(?:<!--|#|//) ?deepprompt: allow\b[^\n]*?(?:-->|$)", re.MULTILINE)
-_EXAMPLE_FILE = re.compile(r"(?:^|[\\/])examples?\b[^\\/]*$", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t>]*+\n")
 
 SHOWN = re.compile(
@@ -76,12 +75,14 @@ REAL_BOUNDARY = re.compile(rf"(?:^|(?<=\n)){re.escape(BOUNDARY_LINE)}(?= ?\n|$)"
 class SlowText:
     """The text of a segment that should not change, in forms with the same positions that are made when needed."""
 
-    def __init__(self, segment: Segment, text: str, *, authored: bool = False) -> None:
+    def __init__(self, segment: Segment, text: str, *, authored: bool = False, reference: bool = False) -> None:
         self.segment = segment
         self.text = text
         """The text up to the boundary, without keys."""
         self.authored = authored
         """Whether a person wrote it as a document."""
+        self.reference = reference
+        """Whether a tool reads it when an agent needs it: then only what is wrong for other users counts."""
 
     @cached_property
     def low(self) -> str:
@@ -137,13 +138,14 @@ def slow_texts(subject: Subject) -> tuple[SlowText, ...]:
 def _slow_texts(subject: Subject) -> Iterator[SlowText]:
     """Yield the slow texts of a subject; the boundary ends them."""
     for segment in subject.segments[: prefix_end(subject.segments)]:
-        shown = subject.is_found and _EXAMPLE_FILE.search(segment.place)
-        if segment.changing or segment.kind == "setting" or shown:
+        kind = subject.kind(segment)
+        if segment.changing or segment.kind == "setting" or kind == "document":
             continue
         text = plain(segment)
         boundary = REAL_BOUNDARY.search(text) if BOUNDARY_LINE in text else None
         text = text[: boundary.start()] if boundary else text
-        yield SlowText(segment, without_keys(text), authored=subject.is_authored(segment))
+        reference = kind == "reference"
+        yield SlowText(segment, without_keys(text), authored=subject.is_authored(segment), reference=reference)
         if boundary:
             return
 

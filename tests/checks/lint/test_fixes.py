@@ -1,4 +1,4 @@
-"""`lint --fix`: what is mended, what stays as it is, and what is never written to."""
+"""`lint --fix`: what it fixes, what it leaves alone, and what it never writes to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAID = (
     + "Go."
 )
 
-# A text, what is made of it, and what was mended.
+# A text, what is made of it, and what was fixed.
 CASES = {
     "nothing": ("Be kind.\n", "Be kind.\n", {}),
     "byte-order-mark": ("\ufeffBe kind.\n", "Be kind.\n", {"byte order mark": 1}),
@@ -36,17 +36,17 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "wanted", "mended"), CASES.values(), ids=CASES)
-def test_what_is_mended(text: str, wanted: str, mended: dict[str, int]) -> None:
+@pytest.mark.parametrize(("text", "wanted", "fixed"), CASES.values(), ids=CASES)
+def test_a_text_is_fixed(text: str, wanted: str, fixed: dict[str, int]) -> None:
     """Only that, and with a second run nothing more."""
-    assert fix_text(text) == (wanted, mended)
+    assert fix_text(text) == (wanted, fixed)
     assert fix_text(wanted) == (wanted, {})
 
 
 @given(st.text(st.sampled_from("ab .\n\r\t`#-\u200b\ufeff" + SAID[:3]), max_size=300))
 @examples(200)
 def test_the_words_stay(text: str) -> None:
-    """Whatever the text, no visible character is lost but of a repeated paragraph, and nothing is left to mend."""
+    """Whatever the text, no visible character is lost but of a repeated paragraph, and nothing is left to fix."""
     new, done = fix_text(text)
     visible = [[one for one in side if not one.isspace() and one not in "\u200b\ufeff"] for side in (text, new)]
     if not done["repeated paragraph"]:
@@ -55,8 +55,8 @@ def test_the_words_stay(text: str) -> None:
     assert fix_text(again)[0] == again
 
 
-def test_files_are_mended_in_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With their mode, and nothing beside them; what cannot be mended is said and stays."""
+def test_files_are_fixed_in_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With their mode, and nothing beside them; a file that cannot be fixed is reported and left alone."""
     file = tmp_path / "AGENTS.md"
     file.write_bytes(b"Be kind. \r\n")
     file.chmod(0o640)
@@ -64,8 +64,8 @@ def test_files_are_mended_in_place(tmp_path: Path, capsys: pytest.CaptureFixture
     (tmp_path / "data.json").write_bytes(b"{} \r\n")
     assert main(["lint", "--cwd", str(tmp_path), "--fix", "."]) == 0
     said = capsys.readouterr().err
-    assert "AGENTS.md: mended: 1 Windows line end, 1 line with blanks at its end" in said
-    assert "latin.md: not mended: not UTF-8" in said
+    assert "AGENTS.md: fixed: 1 Windows line end, 1 line with blanks at its end" in said
+    assert "latin.md: not fixed: not UTF-8" in said
     assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"Be kind.\n", 0o640)
     assert (tmp_path / "latin.md").read_bytes() == b"caf\xe9 \n"
     assert sorted(os.listdir(tmp_path)) == ["AGENTS.md", "data.json", "latin.md"]

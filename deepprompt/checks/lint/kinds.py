@@ -1,0 +1,92 @@
+"""What the files of a folder are to an agent: prompts, texts that it reads when it needs them, or mere documents.
+
+A repository has more documents than prompts: plans, decisions, reports, recorded chats. Their dates and folders say
+how things were, and no prompt has them. So a file of a folder is a prompt only if its name or its folder says so, or
+if it begins by telling a model who it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+Kind = Literal["prompt", "reference", "document"]
+"""A prompt is sent whole, a reference is read by a tool when an agent needs it, and a document is for people."""
+
+_AGENTS = (
+    r"\.(?:agents?|aider|amazonq|augment|claude|clinerules|codex|continue|cursor|deepseek|factory|gemini|goose|junie"
+    r"|kilocode|kimi|kiro|opencode|qwen|roo|trae|windsurf)"
+)
+_SENT_WHOLE = re.compile(
+    r"(?:^|/)(?:(?:AGENTS?|CLAUDE|GEMINI|QWEN|DEEPSEEK|SKILL|WARP|CONVENTIONS)(?:\.override|\.local)?\.md"
+    r"|\.(?:cursor|windsurf|cline)rules|copilot-instructions\.md|[^/]+\.(?:mdc|instructions\.md|prompt\.md|chatmode\.md"
+    r"|agent\.md)|\.deepseek/instructions\.md|\.(?:claude|opencode|codex|gemini|agents)/(?:agents|commands|prompts|rules)/.+)$"
+)
+_PROMPTS = re.compile(r"(?:^|/)(?:system[_-]?)?prompts?/|\.prompt$", re.IGNORECASE)
+_REFERENCES = re.compile(rf"(?:^|/)(?:skills?|agents?|commands|rules|instructions|{_AGENTS})/", re.IGNORECASE)
+# What has been is told in folders of these names, and in files whose name has a date or is that of a record.
+_RECORDS = re.compile(
+    r"(?:^|/)(?:[^/]*[_-])?(?:archived?|archives|audits?|chats|conversations|evidence|examples?|handoffs|history|journals?"
+    r"|learnings|logs|memory|memories|notes|outputs?|plans|qa|reports|research|results|retrospectives|reviews|sessions|specs"
+    r"|stories|tasks|tests?|tickets|transcripts)/"
+    r"|20\d\d[_-]?[01]\d[^/]*(?:/|$)"
+    r"|(?:^|/)(?:[^/]*[_-])?(?:chat|conversation|examples?|handoff|history|journal|learnings|log|memory|report|session|transcript)"
+    r"[^/.]{0,4}\.[a-z]+$",
+    re.IGNORECASE,
+)
+_FOR_PEOPLE = re.compile(
+    r"(?:^|/)(?:README|CHANGELOG|CHANGES|CONTRIBUTING|LICEN[CS]E|NOTICE|SECURITY|CODE_OF_CONDUCT)[^/]*$", re.IGNORECASE
+)
+_DOCS = re.compile(r"(?:^|/)docs?/", re.IGNORECASE)
+_EXAMPLE = re.compile(r"(?:^|/)examples?\b[^/]*$", re.IGNORECASE)
+# How a prompt begins that was rendered for a model, and how short one is that need not.
+_ROLE = re.compile(
+    r"^(?:[#>* \t]{0,8}|[^\n]{0,200}[.!?:] )"
+    r"(?:You are (?:an?|the|acting|operating|working|helping|[A-Z])\b|You['’]re an? |Act as )",
+    re.MULTILINE,
+)
+_STAMPED = re.compile(r"\s*[*_]{0,2}[A-Za-z]{4,20}[*_]{0,2}: [^\n]{1,80}\n[*_]{0,2}[A-Za-z ]{2,20}[*_]{0,2}: ")
+_SHORT, _LONG = 1_000, 20_000
+
+
+def is_sent_whole(path: str) -> bool:
+    """Whether agents send a file whole, by its name and folder."""
+    return _SENT_WHOLE.search(_posix(path)) is not None
+
+
+def is_titled(text: str) -> bool:
+    """Whether a text that was found in a folder is written as a document: long, or with a title, and to no model."""
+    titled = len(text) > _SHORT or text.lstrip().startswith(("#", "---")) or _STAMPED.match(text) is not None
+    return len(text) > _LONG or (titled and not _has_role(text))
+
+
+def kind_of(path: str, text: str) -> Kind:
+    """Return what a file of a folder that has prompts is to an agent."""
+    path = _posix(path)
+    if _EXAMPLE.search(path):
+        return "document"
+    if _SENT_WHOLE.search(path):
+        return "prompt"
+    if _RECORDS.search(path) or _FOR_PEOPLE.search(path):
+        return "document"
+    told = _PROMPTS.search(path) is not None or (_has_role(text) and len(text) <= _LONG)
+    if _REFERENCES.search(path):
+        return "prompt" if told else "reference"
+    return "prompt" if told and not _DOCS.search(path) else "document"
+
+
+def has_prompts(paths: Iterable[str]) -> bool:
+    """Whether some of the files of a folder are prompts or references by their paths.
+
+    Otherwise it is a folder of parts, and every text in it counts as a prompt.
+    """
+    return any(kind_of(path, "") != "document" for path in paths)
+
+
+def _has_role(text: str) -> bool:
+    return _ROLE.search(text, 0, _SHORT) is not None
+
+
+def _posix(path: str) -> str:
+    return path.replace("\\", "/")
