@@ -60,6 +60,9 @@ BlameKind = Literal[
 Complete = Literal["blame", "text", "usage"]
 """What a record of a log is complete enough for: to blame and simulate, to compare its text, or to sum up usage."""
 
+Engine = Literal["process"]
+"""What runs the parts of a large job: processes of this machine."""
+
 MoveKind = Literal[
     "again", "turn", "clock", "time zone", "locale", "hash seed", "folder", "line ends", "home", "user", "host",
     "terminal", "listing", "umask", "temp",

@@ -6,15 +6,17 @@ import argparse
 import os
 
 from deepprompt.commands.options import given
-from deepprompt.commands.output import write_json, write_lines
+from deepprompt.commands.output import show_progress, write_json, write_lines
 from deepprompt.commands.pages import write_page
 from deepprompt.errors import SourceError
+from deepprompt.fleet.engines import cores
 from deepprompt.fleet.prices import bundled_prices, load_prices
 from deepprompt.fleet.report import Report, report
 from deepprompt.fleet.store import default_store
 from deepprompt.fleet.summary import GROUPS, as_json, lines_of_report
 from deepprompt.sources.files import reason_of, replace_file
 
+_MOST_JOBS = 256
 _KINDS = (".html", ".csv", ".parquet", ".json")
 
 
@@ -48,6 +50,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="exit 1 if breaks cost a larger share of the input, as in 5%%",
     )
+    parser.add_argument(
+        "--jobs",
+        type=_jobs,
+        default=0,
+        metavar="N",
+        help="work with N processes on large logs of several files (default: one for each core)",
+    )
     parser.add_argument("--prices", type=given, metavar="FILE", help="your own price table, instead of the bundled one")
 
 
@@ -56,6 +65,12 @@ def _groups(value: str) -> tuple[str, ...]:
     if wrong := [name for name in names if name not in GROUPS]:
         raise argparse.ArgumentTypeError(f"no group {wrong[0]!r:.40}; there are: {', '.join(GROUPS)}")
     return names
+
+
+def _jobs(value: str) -> int:
+    if not value.isdecimal() or not 1 <= int(value) <= _MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"expected a number of processes, 1 to {_MOST_JOBS}, not {value!r:.40}")
+    return int(value)
 
 
 def _percent(value: str) -> float:
@@ -76,7 +91,13 @@ def run(options: argparse.Namespace) -> int:
     if not options.paths and not os.path.isdir(paths[0]):
         raise SourceError("nothing recorded yet; run 'deepprompt record -- COMMAND' first, or name a log")
     prices = load_prices(options.prices) if options.prices else bundled_prices()
-    found = report(paths, prices=prices, what_if=options.what_if or "")
+    page = (options.out or "").lower().endswith(".html")
+    what_if = options.what_if or ""
+    jobs = options.jobs or cores()
+    try:
+        found = report(paths, prices=prices, what_if=what_if, jobs=jobs, turns=page, told=_told)
+    finally:
+        show_progress("")
     if options.out:
         _write(options.out, found)
     if options.json:
@@ -84,6 +105,11 @@ def run(options: argparse.Namespace) -> int:
     elif not options.out or options.fail_over is not None:
         write_lines(lines_of_report(found, options.by))
     return int(options.fail_over is not None and found.lost_share() > options.fail_over)
+
+
+def _told(done: int, parts: int) -> None:
+    if parts > 1:
+        show_progress(f"{done} of {parts} parts")
 
 
 def _write(path: str, found: Report) -> None:

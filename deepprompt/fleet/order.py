@@ -11,10 +11,13 @@ import itertools
 import os
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 from operator import attrgetter
 from typing import IO
 
+from deepprompt.errors import SourceError
 from deepprompt.fleet.readers import files_in, read_file
 from deepprompt.fleet.record import Record, Unread
 
@@ -24,15 +27,38 @@ _GAP = 60.0
 _TIME = attrgetter("at")
 
 
-def in_order(paths: Iterable[str | os.PathLike[str]], unread: list[Unread], budget: int = _BUDGET) -> Iterator[Record]:
+def in_order(
+    paths: Iterable[str | os.PathLike[str]],
+    unread: list[Unread],
+    budget: int = _BUDGET,
+    starts: Sequence[float] = (),
+) -> Iterator[Record]:
     """Yield the records of logs by time, and add to `unread` what is none. `unread` may be emptied meanwhile.
 
-    A record without a time starts a minute after the one before it in its file.
+    A record without a time starts a minute after the one before it in its file. `starts` are the times of the first
+    records, if they are known: then a file is opened only when its time comes. A file that cannot be read to its end is
+    one `Unread`.
     """
     files = [file for path in paths for file in files_in(os.fspath(path))]
     share = max(budget // max(len(files), 1), _LEAST)
-    streams = [_in_file(file, unread, share) for file in files]
-    yield from heapq.merge(*streams, key=_TIME) if len(streams) > 1 else streams[0] if streams else ()
+    known = starts if len(starts) == len(files) else [-inf] * len(files)
+    waiting = deque(sorted(zip(known, range(len(files)), strict=True)))
+    heads: list[tuple[float, int, Record, Iterator[Record]]] = []
+    while waiting or heads:
+        while waiting and (not heads or waiting[0][0] <= heads[0][0]):
+            number = waiting.popleft()[1]
+            _push(heads, number, _in_file(files[number], unread, share))
+        if heads:
+            _, number, record, stream = heads[0]
+            yield record
+            heapq.heappop(heads)
+            _push(heads, number, stream)
+
+
+def _push(heads: list[tuple[float, int, Record, Iterator[Record]]], number: int, stream: Iterator[Record]) -> None:
+    """Put the next record of a file among those of the others."""
+    if (record := next(stream, None)) is not None:
+        heapq.heappush(heads, (record.at or 0.0, number, record, stream))
 
 
 def _in_file(path: str, unread: list[Unread], budget: int) -> Iterator[Record]:
@@ -62,14 +88,17 @@ def _in_file(path: str, unread: list[Unread], budget: int) -> Iterator[Record]:
 
 def _timed(path: str, unread: list[Unread]) -> Iterator[Record]:
     last = -_GAP
-    for record in read_file(path):
-        if isinstance(record, Unread):
-            unread.append(record)
-            continue
-        if record.at is None:
-            record.at = last + _GAP
-        last = record.at
-        yield record
+    try:
+        for record in read_file(path):
+            if isinstance(record, Unread):
+                unread.append(record)
+                continue
+            if record.at is None:
+                record.at = last + _GAP
+            last = record.at
+            yield record
+    except SourceError as error:
+        unread.append(Unread(path, str(error).removeprefix(f"{path}: ")))
 
 
 def _take(records: Iterator[Record], budget: int) -> tuple[list[Record], bool]:

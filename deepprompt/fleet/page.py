@@ -6,24 +6,20 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from deepprompt.fleet.record import file_of
 from deepprompt.fleet.report import Report
-from deepprompt.fleet.tally import Cause, Row
+from deepprompt.fleet.tally import UNIT, Cause, Row
 from deepprompt.inspector.page import label_of
 
 _COLUMNS = 120
-_MOST_TURNS = 300_000
 
 
 def report_view(found: Report) -> dict[str, Any]:
-    """Return a report for the page. Only the conversations that cost most have their turns, if there are very many."""
+    """Return a report for the page. It has the turns that its tally has."""
     total = found.tally.total
     files: dict[str, int] = {}
-    left = _MOST_TURNS
-    rows = []
-    for row in found.rows:
-        shown = row.turns[: max(left, 0)]
-        left -= len(shown)
-        rows.append(_row(found, row, len(shown), files))
+    numbers = {id(row): number for number, row in enumerate(sorted(found.tally.rows, key=_began), 1)}
+    rows = [_row(found, row, numbers[id(row)], files) for row in found.tally.rows]
     return {
         "kind": "report",
         "title": label_of("What the cache costs"),
@@ -40,12 +36,12 @@ def report_view(found: Report) -> dict[str, Any]:
         "prices": label_of(found.prices.as_of),
         "facts": label_of(found.facts),
         "recorded": found.tally.recorded,
-        "unread": found.unread,
-        "timeline": _timeline(found.rows),
+        "unread": found.tally.unread,
+        "timeline": _timeline(found.tally.rows),
         "causes": [_cause(found, cause) for cause in found.causes()[:200]],
         "rows": rows,
         "files": [label_of(file) for file in files],
-        "assumed": [label_of(sentence) for sentence in found.assumed],
+        "assumed": [label_of(sentence) for sentence in sorted(found.tally.assumed)],
     }
 
 
@@ -58,7 +54,7 @@ def _cause(found: Report, cause: Cause) -> dict[str, Any]:
         "requests": cause.requests,
         "conversations": cause.conversations,
         "lost": cause.lost,
-        "extra": round(cause.extra),
+        "extra": round(cause.extra / UNIT),
         "money": round(found.money(cause.extra, cause.model), 6),
         "example": label_of(cause.example),
         "old": label_of(cause.old),
@@ -66,10 +62,14 @@ def _cause(found: Report, cause: Cause) -> dict[str, Any]:
     }
 
 
-def _row(found: Report, row: Row, turns: int, files: dict[str, int]) -> list[Any]:
+def _began(row: Row) -> tuple[float, str]:
+    return row.start, row.where
+
+
+def _row(found: Report, row: Row, number: int, files: dict[str, int]) -> list[Any]:
     """Return a conversation as a list, which takes a third of the space of an object."""
     return [
-        label_of(row.session[:60] or f"#{row.number}"),
+        label_of(row.session[:60] or f"#{number}"),
         label_of(" ".join(filter(None, (row.agent, row.model)))),
         _clock(row.start),
         row.counts.requests,
@@ -88,17 +88,16 @@ def _row(found: Report, row: Row, turns: int, files: dict[str, int]) -> list[Any
                 label_of(turn.cause),
                 *_place(turn.where, files),
             ]
-            for turn in row.turns[:turns]
+            for turn in row.turns
         ],
-        row.left_out + len(row.turns) - turns,
+        row.left_out,
     ]
 
 
 def _place(where: str, files: dict[str, int]) -> tuple[int, str]:
     """Return the number of a file, and the line or entry in it."""
-    sign = ":" if where.rpartition(":")[2].isdecimal() else "#"
-    file, _, line = where.rpartition(sign)
-    return files.setdefault(file or where, len(files)), line if file else ""
+    file = file_of(where)
+    return files.setdefault(file, len(files)), where[len(file) + 1 :]
 
 
 def _clock(at: float) -> str:

@@ -67,6 +67,15 @@ class Unread:
     why: str
 
 
+def file_of(where: str) -> str:
+    """Return the file of a place such as `run.jsonl:12` or `run.har#3`."""
+    for sign in ":#":
+        file, _, line = where.rpartition(sign)
+        if file and line.isdecimal():
+            return file
+    return where
+
+
 def session_in(body: Mapping[str, Any]) -> str:
     """Return the id of the session that a body itself names, as Codex and Claude Code do; "" if it names none."""
     for name in ("client_metadata", "metadata"):

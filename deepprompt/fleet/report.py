@@ -1,60 +1,35 @@
-"""What the cache of many conversations costs, and why: `report` reads logs and sums up.
-
-What a log recorded of tokens is the truth; where it recorded none, the simulated cache says. What was lost to a break
-is always a difference of simulations: what the request could have read of the one before it, less what it reads.
-"""
+"""What the cache of many conversations costs, and why: `report` reads logs and sums up."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
 
-from deepprompt.checks.blame.blame import Blame
-from deepprompt.checks.cache.caches import Charge
-from deepprompt.checks.cache.price import ANY, extra_cost
-from deepprompt.checks.cache.simulate import Simulator
-from deepprompt.errors import MessageError, SourceError
-from deepprompt.fleet.bodies import BodyReader, ReadBody
+from deepprompt.errors import SourceError
+from deepprompt.fleet.engines import run
 from deepprompt.fleet.order import in_order
+from deepprompt.fleet.parts import Part, parts_of
 from deepprompt.fleet.prices import Prices, bundled_prices
-from deepprompt.fleet.readers.shared import day_of
-from deepprompt.fleet.record import Record, Unread, session_in
-from deepprompt.fleet.split import Placed, Splitter
-from deepprompt.fleet.tally import Cause, Counts, Row, Tally, Turn
-from deepprompt.fleet.what_if import Saving, WhatIf
+from deepprompt.fleet.reporter import Reporter
+from deepprompt.fleet.tally import UNIT, Cause, Tally
 from deepprompt.providers.facts import Facts, bundled_facts
-from deepprompt.providers.recognise import MESSAGES, MODELS, provider_of, provider_of_model
-from deepprompt.providers.rules import Rules
-from deepprompt.providers.segments import Segment
-from deepprompt.text.secrets import redact
-
-EXPIRED = "expired"
-"""The kind of cause for an entry that was not used for too long. All other kinds are those of `blame`."""
-
-_INDEX = re.compile(r"\b(messages|input|contents|content|parts|tool_calls)\[\d+\]")
-_ROWS, _TURNS = 10_000, 200
-_SHOWN = 120
-_EXAMPLES = 20
+from deepprompt.words import Engine
 
 
 @dataclass(slots=True)
 class Report:
-    """The sums, the conversations that cost most, and what has to be said about them."""
+    """The sums, and what makes money of them."""
 
     tally: Tally
     prices: Prices
     facts: str
     """The date of the facts about providers."""
-    rows: list[Row]
-    unread: int = 0
-    unread_examples: list[Unread] = field(default_factory=list)
-    assumed: tuple[str, ...] = ()
-    what_if: Saving | None = None
-    files: int = 0
+    what_if: str = ""
+    """The cause that was left out in a second simulation."""
+    parts: str = ""
+    """How the logs were cut into parts, if they were."""
 
     def causes(self) -> list[Cause]:
         """Return the causes, those that cost most money first."""
@@ -63,14 +38,19 @@ class Report:
             key=lambda one: (-self.money(one.extra, one.model), -one.lost, one.kind, one.place, one.agent, one.model),
         )
 
-    def money(self, tokens: float, model: str) -> float:
-        """Return what tokens at the plain input price cost; a model without a price costs nothing."""
+    def money(self, units: int, model: str) -> float:
+        """Return what units of cost are in money; a model without a price costs nothing."""
         price = self.prices.of(model)
-        return tokens * price.input / 1e6 if price else 0.0
+        return units * price.input / (1_000_000 * UNIT) if price else 0.0
 
     def spent(self) -> float:
         """Return what all input cost."""
-        return sum(self.money(counts.paid, key[4]) for key, counts in self.tally.groups.items())
+        return sum(self.money(counts.paid, key[4]) for key, counts in sorted(self.tally.groups.items()))
+
+    def saved(self) -> float:
+        """Return what would have been saved without the cause that was left out."""
+        saving = self.tally.saving
+        return sum(self.money(sent - saving.without[model], model) for model, sent in sorted(saving.sent.items()))
 
     def lost_share(self) -> float:
         """Return the share of the input's cost that was paid again because something broke or expired."""
@@ -83,212 +63,37 @@ def report(
     facts: Facts | None = None,
     prices: Prices | None = None,
     what_if: str = "",
+    engine: Engine = "process",
+    jobs: int = 1,
+    turns: bool = False,
+    told: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Return what the cache cost in the requests of logs, and why.
 
     `paths` are logs of any kind that `read_records` knows, or folders of them. `what_if` is a cause to leave out in a
-    second simulation: a kind such as `clock`, a place such as `system[0]`, or `all`.
+    second simulation: a kind such as `clock`, a place such as `system[0]`, or `all`. Large logs in several files are
+    cut into parts, which `jobs` processes work on; the sums are the same for any number of them. `told` is called with
+    the number of parts that are done, and with how many there are. With `turns`, every turn of a conversation is kept
+    for a page, and not only those that broke. A file that cannot be read is counted as unread; if it is the only one,
+    `SourceError` is raised.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise SourceError("report: no log given")
-    reporter = Reporter(facts or bundled_facts(), prices or bundled_prices(), what_if)
-    for record in in_order(given, reporter.unread):
+    parts, how = parts_of(given, engine=engine, jobs=jobs)
+    work = partial(sum_up, facts=facts, what_if=what_if, turns=turns)
+    tally = run(parts, work, Tally(), engine=engine, jobs=jobs, told=told)
+    if not tally.files and tally.examples and sum(len(part.files) for part in parts) == 1:
+        raise SourceError(f"{tally.examples[0].where}: {tally.examples[0].why}")
+    return Report(tally, prices or bundled_prices(), (facts or bundled_facts()).as_of, what_if, how)
+
+
+def sum_up(part: Part, *, facts: Facts | None = None, what_if: str = "", turns: bool = False) -> Tally:
+    """Return the tally of one part of the logs."""
+    reporter = Reporter(facts or bundled_facts(), what_if, turns=turns)
+    for record in in_order(part.files, reporter.unread, starts=part.starts):
         reporter.add(record)
     return reporter.result()
-
-
-class Reporter:
-    """Takes records in the order of time, and sums them up as they come."""
-
-    def __init__(self, facts: Facts, prices: Prices, what_if: str = "") -> None:
-        self.facts, self.prices = facts, prices
-        self.unread: list[Unread] = []
-        self.tally = Tally()
-        self.what_if = WhatIf(what_if) if what_if else None
-        self._examples: list[Unread] = []
-        self._unread = 0
-        self._reader, self._splitter = BodyReader(), Splitter()
-        self._simulators: dict[tuple[str, str], Simulator] = {}
-        self._rows: dict[int | str, Row] = {}
-        self._files: set[str] = set()
-        self.live: Callable[[Placed, Turn], None] | None = None
-        """Called with each request that was summed up."""
-
-    def add(self, record: Record) -> None:
-        """Sum up one record."""
-        self._count_unread()
-        self._files.add(record.where.rpartition(":")[0] or record.where)
-        if record.status is not None and record.status >= 400 and record.usage is None:
-            self.tally.failed += 1
-            return
-        if record.complete == "usage" or (record.body is None and not record.raw):
-            self._add_usage(record)
-            return
-        try:
-            body = self._reader.read(record.raw or json.dumps(record.body, ensure_ascii=False))
-        except MessageError as error:
-            self.unread.append(Unread(record.where, str(error)))
-            return
-        self._add_request(record, body)
-
-    def _count_unread(self) -> None:
-        self._unread += len(self.unread)
-        self._examples += self.unread[: _EXAMPLES - len(self._examples)]
-        self.unread.clear()
-
-    def _add_usage(self, record: Record) -> None:
-        """Sum up a request of which only the tokens are known."""
-        if record.usage is None:
-            self.unread.append(Unread(record.where, "neither a request nor its tokens"))
-            return
-        rules = self._rules(record.provider, record.model)
-        counts = _counts(record, None, rules)
-        self.tally.usage_only += 1
-        self.tally.recorded += 1
-        key = f"{record.agent}/{record.session or record.where.rpartition(':')[0]}"
-        if key not in self._rows:
-            self.tally.conversations += 1
-        self._sum_up(record, rules, counts, key, None, Turn(record.at or 0.0, record.where, counts.read,
-                                                           sum(counts.written.values()), counts.full))  # fmt: skip
-
-    def _add_request(self, record: Record, body: ReadBody) -> None:
-        model = record.model or next((str(body.fields[name]) for name in MODELS if name in body.fields), "")
-        record.model = model
-        rules = self._rules(record.provider or _named(body), model)
-        at = record.at or 0.0
-        placed = self._splitter.place(body, at, record.where, record.session or session_in(body.fields))
-        charge = placed.request.charge = self._charge(rules, body.segments, at)
-        if placed.parent is None:
-            self.tally.conversations += 1
-        could = _could(placed.parent, charge, rules) if placed.parent is not None else 0
-        expired = placed.broke is None and EXPIRED in charge.why
-        lost, extra = extra_cost(charge, could, rules) if placed.broke is not None or expired else (0, 0.0)
-        counts = _counts(record, charge, rules)
-        scale = counts.input / charge.total if charge.total else 1.0
-        counts.lost, counts.extra = round(lost * scale), extra * scale
-        self.tally.recorded += record.usage is not None
-        for name in {*body.unknown, *(f"{one.kind} in messages" for one in body.segments if one.unknown)}:
-            self.tally.unknown[name] = self.tally.unknown.get(name, 0) + 1
-        cause = self._cause(record, placed, counts, expired) if placed.broke is not None or (expired and lost) else None
-        turn = Turn(at, record.where, counts.read, sum(counts.written.values()), counts.full, counts.lost)
-        if cause is not None:
-            turn.cause = f"{cause.kind} at {placed.broke.place[:80]}" if placed.broke is not None else cause.kind
-        if self.what_if is not None:
-            self.what_if.add(placed, rules, at, cause, charge)
-        self._sum_up(record, rules, counts, placed.request.conversation.number, placed, turn)
-
-    def _charge(self, rules: Rules, segments: list[Segment], at: float) -> Charge:
-        simulator = self._simulators.setdefault((rules.provider, rules.model), Simulator(rules))
-        try:
-            return simulator.add(segments, at)
-        except MessageError as error:  # marks that the provider refuses
-            count = simulator.prefixes.count
-            return Charge(0, {}, sum(count(one.text) for one in segments if one.kind != "setting"), str(error))
-
-    def _rules(self, provider: str, model: str) -> Rules:
-        known = self.facts.providers()
-        found = provider if provider in known else ""
-        guessed = provider_of_model(model)
-        if not found or (found in ("openai", "litellm") and guessed):
-            found = guessed or found
-        return self.facts.rules(self.facts.behind(found, model), model) if found else replace(ANY, model=model)
-
-    def _cause(self, record: Record, placed: Placed, counts: Counts, expired: bool) -> Cause:
-        """Return the cause of a loss, with this request added to it."""
-        found = placed.broke
-        kind, place, source = (
-            (EXPIRED, "", "") if expired or found is None else (found.kind, _general(found.place), _source(found))
-        )
-        key = (kind, place, source, record.agent, record.model)
-        cause = self.tally.causes.get(key)
-        if cause is None:
-            cause = self.tally.causes[key] = Cause(kind, place, source, record.agent, record.model)
-        number = placed.request.conversation.number
-        one = Cause(kind, place, source, record.agent, record.model, 1, int(cause.last != number), counts.lost,
-                    counts.extra, record.where, worst=counts.lost)  # fmt: skip
-        if found is not None:
-            one.exact, one.old, one.new = found.place, redact(found.old)[:_SHOWN], redact(found.new)[:_SHOWN]
-        cause.add(one)
-        cause.last = number
-        return cause
-
-    def _sum_up(
-        self, record: Record, rules: Rules, counts: Counts, key: int | str, placed: Placed | None, turn: Turn
-    ) -> None:
-        self.tally.total.add(counts)
-        group = (day_of(record.at), record.agent, record.version, rules.provider, record.model, record.prompt)
-        self.tally.groups.setdefault(group, Counts()).add(counts)
-        row = self._rows.get(key)
-        if row is None:
-            session = record.session if placed is None else placed.request.conversation.session
-            number = len(self._rows) + 1 if placed is None else placed.request.conversation.number
-            row = self._rows[key] = Row(number, session, record.agent, record.model, turn.at, turn.at)
-            if len(self._rows) > 2 * _ROWS:
-                self._rows = {name: one for name, one in self._rows.items() if one in _worst(self._rows.values())}
-        row.end = max(row.end, turn.at)
-        row.counts.add(counts)
-        row.breaks += bool(turn.cause)
-        if len(row.turns) < _TURNS:
-            row.turns.append(turn)
-        else:
-            row.left_out += 1
-        if self.live is not None and placed is not None:
-            self.live(placed, turn)
-
-    def result(self) -> Report:
-        """Return the report on what was added."""
-        self._count_unread()
-        assumed = dict.fromkeys(sentence for one in self._simulators.values() for sentence in one.assumed)
-        return Report(
-            self.tally, self.prices, self.facts.as_of, _worst(self._rows.values()), self._unread, self._examples,
-            tuple(assumed), self.what_if.saving if self.what_if else None, len(self._files),
-        )  # fmt: skip
-
-
-def _worst(rows: Iterable[Row]) -> list[Row]:
-    """Return the conversations that lost most, then those that paid most, as far as a report keeps them."""
-    return sorted(rows, key=lambda row: (-row.counts.extra, -row.counts.paid, row.start))[:_ROWS]
-
-
-def _named(body: ReadBody) -> str:
-    """Return the provider that a body is written for, by its fields."""
-    key = next((one.segments[0].place.partition("[")[0] for one in body.path if one.segments), "messages")
-    return provider_of({**body.fields, key if key in MESSAGES else "messages": []})
-
-
-def _could(parent: Any, charge: Charge, rules: Rules) -> int:
-    """Return how much of the request before it a request could have read, if it began with all of it."""
-    if parent.charge is None:
-        return 0
-    left = (
-        parent.charge.total
-        if rules.caching == "automatic"
-        else parent.charge.read + sum(parent.charge.written.values())
-    )
-    for block in (rules.granularity, rules.reported) if rules.caching == "automatic" else ():
-        left -= left % max(block, 1)
-    return min(left if left >= rules.minimum else 0, charge.total)
-
-
-def _counts(record: Record, charge: Charge | None, rules: Rules) -> Counts:
-    """Return the tokens of a request: recorded ones if there are any, or else the simulated ones."""
-    if (usage := record.usage) is not None:
-        found = Counts(1, usage.input, usage.cached_read, dict(usage.cached_write), usage.uncached, usage.output)
-    else:
-        charge = charge or Charge(0, {}, 0, "")
-        found = Counts(1, charge.total, charge.read, dict(charge.written), charge.full)
-    found.paid = rules.paid(found.read, found.written, found.full)
-    return found
-
-
-def _general(place: str) -> str:
-    """Return a place without the numbers that grow with a conversation."""
-    return _INDEX.sub(lambda found: f"{found[1]}[]", place)[:120]
-
-
-def _source(found: Blame) -> str:
-    return found.file or (found.value if found.block == "tool" else "")
 
 
 def rows_of(found: Report) -> Iterator[Mapping[str, object]]:

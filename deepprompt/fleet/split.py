@@ -48,6 +48,8 @@ class Conversation:
     began_with: frozenset[int] = frozenset()
     """What the model had said in the first request: examples that belong to the prompt."""
     requests: int = 0
+    causes: set[tuple[str, ...]] = field(default_factory=set)
+    """Why its requests broke so far, for whoever counts conversations by cause."""
 
 
 @dataclass(slots=True)

@@ -50,10 +50,19 @@ def open_log(path: str) -> Iterator[IO[str]]:
     except (OSError, ValueError) as error:
         raise SourceError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     with raw:
-        start = raw.peek(8)[:8]
-        kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "")
+        kind = _packed(raw.peek(8)[:8])
         with io.TextIOWrapper(_unpacked(raw, kind, path), encoding="utf-8", errors="replace", newline="\n") as stream:
             yield stream
+
+
+def packed(path: str) -> str:
+    """Return how a file is compressed, by its first bytes; "" if it is not."""
+    with open(path, "rb") as file:
+        return _packed(file.read(8))
+
+
+def _packed(start: bytes) -> str:
+    return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "")
 
 
 def _unpacked(raw: IO[bytes], kind: str, path: str) -> IO[bytes]:

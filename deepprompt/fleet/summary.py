@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from deepprompt.fleet.report import Report
-from deepprompt.fleet.tally import Cause, Counts, Row
+from deepprompt.fleet.tally import UNIT, Cause, Counts, Row
 from deepprompt.text.display import counted, display
 
 GROUPS = ("day", "agent", "version", "provider", "model", "prompt")
@@ -23,7 +23,7 @@ def lines_of_report(found: Report, by: Sequence[str] = ("agent", "model")) -> li
         return ["no requests"]
     lines = [
         f"{counted(total.requests, 'request')} in {counted(tally.conversations, 'conversation')}, "
-        f"{counted(found.files, 'file')}",
+        f"{counted(tally.files, 'file')}",
         f"input  {total.input:,} tokens: {_share(total.read, total.input)} read from the cache, "
         f"{_share(sum(total.written.values()), total.input)} written to it, {_share(total.full, total.input)} in full",
         f"cost   {_cost(found)}",
@@ -46,7 +46,9 @@ def _share(part: int, whole: int) -> str:
 def _cost(found: Report) -> str:
     spent = found.spent()
     total = found.tally.total
-    plain = f"{total.paid / total.input:.3f} of what the input costs without a cache" if total.input else "nothing"
+    plain = (
+        f"{total.paid / (total.input * UNIT):.3f} of what the input costs without a cache" if total.input else "nothing"
+    )
     money = f"{_money(found, spent)} for the input by prices of {found.prices.as_of}; " if spent else ""
     return f"{money}{plain}"
 
@@ -80,7 +82,7 @@ def _group(found: Report, name: str) -> list[str]:
     place = GROUPS.index(name)
     sums: dict[str, Counts] = {}
     spent: dict[str, float] = {}
-    for key, counts in found.tally.groups.items():
+    for key, counts in sorted(found.tally.groups.items()):
         sums.setdefault(key[place], Counts()).add(counts)
         spent[key[place]] = spent.get(key[place], 0.0) + found.money(counts.paid, key[4])
     rows = [["by " + name, "requests", "input", "read", "lost", "cost"]]
@@ -101,15 +103,15 @@ def _group(found: Report, name: str) -> list[str]:
 
 def _what_if(found: Report) -> list[str]:
     """Return what the requests would have cost without a cause."""
-    if (what := found.what_if) is None:
+    if not found.what_if:
         return []
-    sent, without = sum(what.sent.values()), sum(what.without.values())
-    saved = sum(found.money(what.sent[model] - what.without[model], model) for model in what.sent)
-    if not what.requests:
-        return [f"without {what.cause}: no request broke for it", ""]
+    saving = found.tally.saving
+    sent, without = sum(saving.sent.values()), sum(saving.without.values())
+    if not saving.requests:
+        return [f"without {display(found.what_if)}: no request broke for it", ""]
     return [
-        f"without {what.cause}: {counted(what.requests, 'break')} less, {(sent - without) / sent:.1%} of the simulated "
-        f"cost saved, {_money(found, saved)}",
+        f"without {display(found.what_if)}: {counted(saving.requests, 'break')} less, {(sent - without) / sent:.1%} of "
+        f"the simulated cost saved, {_money(found, found.saved())}",
         "",
     ]
 
@@ -125,12 +127,14 @@ def _notes(found: Report) -> list[str]:
         notes.append(f"{tally.usage_only:,} requests of which only the tokens are known: no cause can be told")
     if tally.failed:
         notes.append(f"{counted(tally.failed, 'request')} failed and cost nothing")
-    if found.unread:
-        one = found.unread_examples[0]
-        notes.append(f"{counted(found.unread, 'line')} not read, such as {display(one.where)}: {display(one.why)}")
+    if tally.unread:
+        one = tally.examples[0]
+        notes.append(f"{counted(tally.unread, 'line')} not read, such as {display(one.where)}: {display(one.why)}")
     if tally.unknown:
-        names = ", ".join(sorted(tally.unknown, key=lambda name: -tally.unknown[name])[:5])
+        names = ", ".join(sorted(tally.unknown, key=lambda name: (-tally.unknown[name], name))[:5])
         notes.append(f"fields that deepprompt does not know, compared as JSON: {display(names)}")
+    if found.parts:
+        notes.append(found.parts)
     notes.append(f"what could have been read is simulated by facts of {found.facts}; --json lists what that assumes")
     return [f"note: {note}" for note in notes]
 
@@ -156,22 +160,23 @@ def as_json(found: Report) -> dict[str, object]:
             | {"money": round(found.money(counts.paid, key[4]), 6)}
             for key, counts in sorted(tally.groups.items())
         ],
-        "worst": [_row(found, row) for row in found.rows[:100]],
-        "what_if": None if found.what_if is None else _what_if_json(found),
+        "worst": [_row(found, row) for row in tally.rows[:100]],
+        "what_if": _what_if_json(found) if found.what_if else None,
         "unknown": dict(sorted(tally.unknown.items())),
         "unread": {
-            "lines": found.unread,
-            "examples": [{"where": one.where, "why": one.why} for one in found.unread_examples],
+            "lines": tally.unread,
+            "examples": [{"where": one.where, "why": one.why} for one in tally.examples],
         },
-        "assumed": list(found.assumed),
+        "parts": found.parts,
+        "assumed": sorted(tally.assumed),
     }
 
 
 def _counts(counts: Counts) -> dict[str, object]:
     return {
         "requests": counts.requests, "input": counts.input, "read": counts.read, "written": dict(counts.written),
-        "full": counts.full, "output": counts.output, "paid": round(counts.paid, 3), "lost": counts.lost,
-        "extra": round(counts.extra, 3),
+        "full": counts.full, "output": counts.output, "paid": round(counts.paid / UNIT, 3), "lost": counts.lost,
+        "extra": round(counts.extra / UNIT, 3),
     }  # fmt: skip
 
 
@@ -179,7 +184,7 @@ def _cause(found: Report, cause: Cause) -> dict[str, object]:
     return {
         "kind": cause.kind, "place": cause.place, "source": cause.source, "agent": cause.agent, "model": cause.model,
         "requests": cause.requests, "conversations": cause.conversations, "lost": cause.lost,
-        "extra": round(cause.extra, 3), "money": round(found.money(cause.extra, cause.model), 6),
+        "extra": round(cause.extra / UNIT, 3), "money": round(found.money(cause.extra, cause.model), 6),
         "example": cause.example, "exact": cause.exact, "old": cause.old, "new": cause.new,
     }  # fmt: skip
 
@@ -194,10 +199,8 @@ def _row(found: Report, row: Row) -> Mapping[str, object]:
 
 
 def _what_if_json(found: Report) -> dict[str, object]:
-    what = found.what_if
-    assert what is not None
-    saved = sum(found.money(what.sent[model] - what.without[model], model) for model in what.sent)
+    saving = found.tally.saving
     return {
-        "cause": what.cause, "breaks": what.requests, "sent": round(sum(what.sent.values()), 3),
-        "without": round(sum(what.without.values()), 3), "money_saved": round(saved, 6),
+        "cause": found.what_if, "breaks": saving.requests, "sent": round(sum(saving.sent.values()) / UNIT, 3),
+        "without": round(sum(saving.without.values()) / UNIT, 3), "money_saved": round(found.saved(), 6),
     }  # fmt: skip

@@ -6,34 +6,22 @@ the two simulations is a saving; neither is compared with what was recorded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from deepprompt.checks.cache.caches import Charge
 from deepprompt.checks.cache.simulate import Simulator
 from deepprompt.errors import MessageError
 from deepprompt.fleet.split import Placed
-from deepprompt.fleet.tally import Cause
+from deepprompt.fleet.tally import UNIT, Cause, Saving
 from deepprompt.providers.rules import Rules
 from deepprompt.providers.segments import Segment
-
-
-@dataclass(slots=True)
-class Saving:
-    """The costs of requests as they were sent, and without a cause."""
-
-    cause: str
-    requests: int = 0
-    """How many requests broke for the cause."""
-    sent: dict[str, float] = field(default_factory=dict)
-    without: dict[str, float] = field(default_factory=dict)
-    """The cost of the input by model, in tokens at the plain price."""
 
 
 class WhatIf:
     """The second simulation."""
 
-    def __init__(self, cause: str) -> None:
-        self.saving = Saving(cause)
+    def __init__(self, cause: str, saving: Saving) -> None:
+        self.cause, self.saving = cause, saving
         self._simulators: dict[tuple[str, str], Simulator] = {}
 
     def add(self, placed: Placed, rules: Rules, at: float, cause: Cause | None, charge: Charge) -> None:
@@ -50,12 +38,13 @@ class WhatIf:
         except MessageError:
             found = charge
         for costs, one in ((self.saving.sent, charge), (self.saving.without, found)):
-            costs[rules.model] = costs.get(rules.model, 0.0) + rules.paid(one.read, one.written, one.full)
+            paid = round(rules.paid(one.read, one.written, one.full) * UNIT)
+            costs[rules.model] = costs.get(rules.model, 0) + paid
 
     def _is_meant(self, cause: Cause | None) -> bool:
         if cause is None:
             return False
-        return self.saving.cause in ("all", cause.kind, cause.place, cause.exact, cause.source)
+        return self.cause in ("all", cause.kind, cause.place, cause.exact, cause.source)
 
 
 def _continued(old: list[Segment], mended: list[Segment], new: list[Segment]) -> list[Segment]:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from deepprompt.fleet.prices import bundled_prices
 from deepprompt.fleet.readers.store import read
 from deepprompt.fleet.record import Record
-from deepprompt.fleet.report import Reporter
+from deepprompt.fleet.report import Report
+from deepprompt.fleet.reporter import Reporter
 from deepprompt.fleet.split import Placed
 from deepprompt.fleet.streams import Line
 from deepprompt.fleet.summary import lines_of_report
@@ -22,7 +23,7 @@ class Live:
     def __init__(self, say: Callable[[str], None]) -> None:
         self.shown = True
         self._say = say
-        self._reporter = Reporter(bundled_facts(), bundled_prices())
+        self._reporter = Reporter(bundled_facts())
         self._reporter.live = self._show
         self._last = 0.0
 
@@ -45,10 +46,11 @@ class Live:
 
     def summary(self) -> list[str]:
         """Return the first lines of the report on this run."""
-        found = self._reporter.result()
-        if not found.tally.total.requests:
-            failed = found.tally.failed
+        tally = self._reporter.result()
+        if not tally.total.requests:
+            failed = tally.failed
             return [f"{counted(failed, 'request')} recorded, and none was answered" if failed else "nothing to record"]
+        found = Report(tally, bundled_prices(), self._reporter.facts.as_of)
         return [*lines_of_report(found, ())[:4], "run 'deepprompt report' for the causes"]
 
 
