@@ -6,10 +6,9 @@ import json
 import threading
 from typing import Any
 
-from deepprompt.fleet.prices import bundled_prices
 from deepprompt.fleet.readers.shared import SESSION_HEADERS, usage_of
 from deepprompt.fleet.record import Record
-from deepprompt.fleet.report import EXPIRED, Reporter
+from deepprompt.fleet.reporter import EXPIRED, Reporter
 from deepprompt.fleet.split import Placed
 from deepprompt.fleet.tally import Turn
 from deepprompt.providers.facts import bundled_facts
@@ -24,7 +23,7 @@ class Spans:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._reporter = Reporter(bundled_facts(), bundled_prices())
+        self._reporter = Reporter(bundled_facts())
         self._reporter.live = self._take
         self._found: tuple[Placed, Turn] | None = None
         self._last = 0.0
