@@ -12,9 +12,10 @@ from importlib import import_module
 from benchmarks.measure import Row, Settings
 from deepprompt.batch.files import write_batch
 from deepprompt.batch.services import find_service
-from deepprompt.batch.template import RequestTemplate
+from deepprompt.batch.template import RequestTemplate, join_rows
 from deepprompt.request.request import build_request
 
+_TURNS = 10
 PROMPT = "You sort letters of customers by what they want.\n" * 30
 MODEL = "gpt-6.1-sol"
 
@@ -29,14 +30,18 @@ def rows(settings: Settings) -> Iterator[Row]:
     template = RequestTemplate(PROMPT, "{text}", to="openai", model=MODEL)
     rounds = count // len(table)
     with tempfile.TemporaryDirectory() as folder:
-        ours = _timed(lambda file: [file(b"%b\n" % template.body(row)) for row in table], rounds, folder)
+        pieces = (*template.pieces[:-1], template.pieces[-1] + b"\n")
         head, tail = template.body({"text": "|"}).split(b"|")
         dumps = _dumps()
-        limit = _timed(
-            lambda file: [file(b"".join((head, dumps(row["text"])[1:-1], tail, b"\n"))) for row in table],
-            rounds,
-            folder,
-        )
+        # In turns, so that noise hits both.
+        ours = limit = 0.0
+        for _ in range(_TURNS):
+            ours += _timed(lambda file: file(join_rows(pieces, template.texts(table))), rounds // _TURNS, folder)
+            limit += _timed(
+                lambda file: [file(b"".join((head, dumps(row["text"])[1:-1], tail, b"\n"))) for row in table],
+                rounds // _TURNS,
+                folder,
+            )
         one = (
             _timed(lambda file: [file(_built(row["text"])) for row in table[:200]], 1, folder)
             * len(table)

@@ -9,35 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from json.encoder import encode_basestring
 from typing import Any
 
-from deepprompt.batch.rows import digest_of, read_rows
+from deepprompt.batch.requests import requests_of
+from deepprompt.batch.rows import digest_of
 from deepprompt.batch.services import Service
-from deepprompt.batch.template import RequestTemplate, Row
+from deepprompt.batch.template import RequestTemplate, join_rows
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.sources.files import read_named, reason_of, replace_file
+from deepprompt.sources.remote import is_url, shown_url
 
 MANIFEST = "manifest.json"
 OPEN = "open.json"
-_MOST_PROBLEMS = 20
 _LIMIT = 1 << 28
 
 Manifest = dict[str, Any]
-
-
-def row_ids(rows: Iterable[tuple[str, Row]], column: str) -> Iterator[tuple[str, str, Row]]:
-    """Yield each row with its place and its id: the value of a column, or the number of the row."""
-    for number, (place, row) in enumerate(rows, 1):
-        if not column:
-            yield f"row-{number:07}", place, row
-            continue
-        value = row.get(column)
-        if value is None or isinstance(value, bool) or not isinstance(value, str | int):
-            raise SourceError(f"{place}: no id in column {column!r}; columns: {', '.join(map(str, row))}")
-        yield str(value), place, row
 
 
 def write_batch(path: str, template: RequestTemplate, service: Service, folder: str, column: str = "") -> Manifest:
@@ -51,15 +38,15 @@ def write_batch(path: str, template: RequestTemplate, service: Service, folder: 
         "facts": service.as_of,
         "model": template.request.model,
         "template": template.digest,
-        "rows": {"path": os.path.abspath(path), "sha256": digest_of(path)},
+        "rows": {"path": shown_url(path) if is_url(path) else os.path.abspath(path), "sha256": digest_of(path)},
         "id": column,
     }
     old, still_open = _before(folder, head)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    writer = _Writer(folder, service, len(old["rounds"]) + 1 if old and still_open is not None else 1)
+    writer = _Writer(folder, service, template.pieces, len(old["rounds"]) + 1 if old and still_open is not None else 1)
     try:
-        for name, body in _bodies(path, template, service, column, still_open):
-            writer.add(name, body)
+        for names, columns in requests_of(path, template, service, column, still_open):
+            writer.add(names, columns)
         files = writer.finish()
     finally:
         writer.clean()
@@ -110,48 +97,16 @@ def _before(folder: str, head: Manifest) -> tuple[Manifest | None, frozenset[str
         raise SourceError(f"{path}: {reason}") from None
 
 
-def _bodies(
-    path: str, template: RequestTemplate, service: Service, column: str, only: frozenset[str] | None
-) -> Iterator[tuple[str, bytes]]:
-    """Yield the id and the body of each request, in the order of the rows or, for an engine, sorted."""
-    made = _checked(path, template, service, column, only)
-    return iter(sorted(made, key=lambda request: request[1])) if service.sorted else made
-
-
-def _checked(
-    path: str, template: RequestTemplate, service: Service, column: str, only: frozenset[str] | None
-) -> Iterator[tuple[str, bytes]]:
-    problems: list[str] = []
-    seen: set[bytes] = set()
-    for name, place, row in row_ids(read_rows(path), column):
-        try:
-            if column:  # numbers are unique and plain
-                service.check_id(name)
-                digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=16).digest()
-                if digest in seen:
-                    raise MessageError(f"the id {name!r:.80} stands twice")
-                seen.add(digest)
-            body = template.body(row)
-        except MessageError as error:
-            problems.append(f"{place}: {error}")
-            if len(problems) == _MOST_PROBLEMS:
-                problems.append("and perhaps more")
-                break
-            continue
-        if not problems and (only is None or name in only):
-            yield name, body
-    if problems:
-        raise MessageError("; ".join(problems))
-
-
 class _Writer:
     """Writes requests to files, and starts a new one where the limits of the service say so."""
 
-    def __init__(self, folder: str, service: Service, round_number: int) -> None:
+    def __init__(self, folder: str, service: Service, pieces: tuple[bytes, ...], round_number: int) -> None:
         self._folder, self._service = folder, service
         self._stem = "" if round_number == 1 else f"{round_number}-"
-        self._line = [piece.encode() for piece in service.line]
+        before, between, after = (piece.encode() for piece in service.line)
         self._begin, self._between, self._end = (piece.encode() for piece in service.file)
+        first, *inner, last = pieces
+        self._pieces = (before + b'"', b'"' + between + first, *inner, last + after + self._between)
         self._files: list[dict[str, Any]] = []
         self._temporary: list[str] = []
         self._start()
@@ -160,23 +115,33 @@ class _Writer:
         self._file: Any = None
         self._count = self._size = 0
 
-    def add(self, name: str, body: bytes) -> None:
-        """Add one request."""
-        before, between, after = self._line
-        line = b"".join((before, encode_basestring(name).encode(), between, body, after))
-        service = self._service
-        full = service.bytes and self._size + len(self._between) + len(line) + len(self._end) > service.bytes
-        if self._file is not None and (full or (service.requests and self._count == service.requests)):
+    def add(self, names: list[str], columns: list[list[str]]) -> None:
+        """Add some requests: all at once if they fit into the file, or else in halves."""
+        lines = join_rows(self._pieces, [names, *columns]).removesuffix(self._between)
+        service, count = self._service, len(names)
+        size = (self._size + len(self._between) if self._count else len(self._begin)) + len(lines) + len(self._end)
+        if (not service.bytes or size <= service.bytes) and not 0 < service.requests < self._count + count:
+            self._write(names, lines)
+        elif count > 1:
+            half = count // 2
+            self.add(names[:half], [column[:half] for column in columns])
+            self.add(names[half:], [column[half:] for column in columns])
+        elif self._count:
             self._close()
+            self.add(names, columns)
+        else:
+            raise MessageError(f"{names[0]}: {len(lines):,} bytes, more than {service.title} takes in a whole file")
+
+    def _write(self, names: list[str], lines: bytes) -> None:
         if self._file is None:
             self._open()
-        if service.bytes and len(self._begin) + len(line) + len(self._end) > service.bytes:
-            raise MessageError(f"{name}: {len(line):,} bytes, more than {service.title} takes in a whole file")
-        self._put(self._between + line if self._count else line)
+        if self._count:
+            self._put(self._between)
+        self._put(lines)
         entry = self._files[-1]
-        entry.setdefault("first", name)
-        entry["last"] = name
-        self._count += 1
+        entry.setdefault("first", names[0])
+        entry["last"] = names[-1]
+        self._count += len(names)
 
     def _open(self) -> None:
         path = os.path.join(self._folder, f".deepprompt-{os.urandom(8).hex()}")

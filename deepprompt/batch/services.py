@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
@@ -50,12 +50,23 @@ class Service:
     """Whether rows are sorted by their text, so that rows with a common beginning follow each other."""
     tools: str = ""
     """Why the service takes no tools, "" if it does."""
+    models: str = ""
+    """The pattern of the models whose requests the service takes in this form, "" for all."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of a request that are set, or left out if their value is None."""
     sources: tuple[Mapping[str, str], ...] = ()
 
     def check_id(self, value: str) -> None:
         """Raise `MessageError` for an id that the service refuses."""
         if not re.fullmatch(self.id, value) or not value.isprintable():
             raise MessageError(f"{self.title} takes no id {value!r:.80}; it has to match {self.id}")
+
+    def check_model(self, model: str) -> None:
+        """Raise `MessageError` for a model whose requests have another form."""
+        if self.models and not re.search(self.models, model):
+            raise MessageError(
+                f"{self.title} has another form for the model {model!r:.80}; it has to match {self.models}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

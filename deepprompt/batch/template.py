@@ -12,8 +12,8 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from json.encoder import encode_basestring
 from string import Formatter
+from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Prompt
@@ -29,6 +29,7 @@ Row = Mapping[str, object]
 """The values of one row by column. A value that is not text is sent as JSON."""
 Messages = Sequence[Mapping[str, object]]
 
+_BETWEEN = (",\n", ":")
 _SYSTEM_ROLES = ("system", "developer")
 
 
@@ -38,7 +39,8 @@ class RequestTemplate:
     `user` is the user's message, with the names of columns in braces: `"Translate: {text}"` (`{{` is a brace). `user`
     and `prompt` may also be functions of the row: `prompt` returns a prompt, `user` a text or a list of messages. A
     function has to pass values on unchanged. A value in the system prompt or in the tools is a `MessageError` that
-    names the place, because the rows would not share their prefix.
+    names the place, because the rows would not share their prefix. `fields` are set at the top of the request's body,
+    such as `{"temperature": 0}`; one whose value is None is left out.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class RequestTemplate:
         prefix_lifetime: Lifetime = "",
         marks: bool = True,
         facts: Facts | None = None,
+        fields: Mapping[str, object] | None = None,
     ) -> None:
         say = _filled_text(user) if isinstance(user, str) else user
 
@@ -68,16 +71,23 @@ class RequestTemplate:
                 facts=facts,
             )
 
+        def body_of(request: Request) -> dict[str, object]:
+            body = {**request.body, **(fields or {})}
+            return {name: value for name, value in body.items() if value is not None}
+
         first, second = _StandIns(), _StandIns()
         self.request = build(first)
         """The request as built with stand-ins. Its marks, notes and rules are those of every row."""
-        holes = list(_holes(self.request.body, build(second).body, "", first, second))
+        body = body_of(self.request)
+        holes = list(_holes(body, body_of(build(second)), "", first, second))
         if not holes:
             raise MessageError("no value of the row is in the request: every row would send the same")
         for place, _, _ in holes:
-            _check_place(place, self.request.body)
-        pieces = first.split(_json(self.request.body))
-        self._format = b"%b".join([piece.encode().replace(b"%", b"%%") for piece in pieces[::2]])
+            _check_place(place, body)
+        pieces = first.split(_json(body))
+        self.pieces = tuple(piece.encode() for piece in pieces[::2])
+        """The JSON before the first hole, between holes, and after the last one."""
+        self._format = b"%b".join([piece.replace(b"%", b"%%") for piece in self.pieces])
         self._names = pieces[1::2]
         self.columns = tuple(dict.fromkeys(self._names))
         """The columns that the request takes from a row."""
@@ -91,20 +101,31 @@ class RequestTemplate:
 
     def body(self, row: Row) -> bytes:
         """Return the JSON of the request for a row: the bytes that `build_request` gives for its values."""
-        texts = [value if type(value := row.get(name)) is str else self._text(row, name) for name in self._names]
-        for holes in self._needed:
-            if not texts[holes[0]][:1].isalnum() and all(is_blank(texts[hole]) for hole in holes):
-                names = dict.fromkeys(self._names[hole] for hole in holes)
-                raise MessageError(f"{' and '.join(map(repr, names))}: blank; a message needs text")
-        try:
-            return self._format % (*[encode_basestring(text)[1:-1].encode() for text in texts],)
-        except UnicodeEncodeError:  # a lone surrogate, which no request can carry
-            return self._format % (*[encode_basestring(scrub(text))[1:-1].encode() for text in texts],)
+        return self.bodies([row])[0]
 
-    def __call__(self, rows: Mapping[str, Sequence[object]]) -> dict[str, list[str]]:
-        """Return the column `body` for a table given column by column, as `map_batches` of Ray Data passes it."""
-        table = zip(*(rows[name] for name in self.columns), strict=True)
-        return {"body": [self.body(dict(zip(self.columns, values, strict=True))).decode() for values in table]}
+    def bodies(self, rows: Sequence[Row]) -> list[bytes]:
+        """Return the JSON of the request for each of several rows."""
+        return [self._format % texts for texts in zip(*map(escaped, self.texts(rows)), strict=True)]
+
+    def texts(self, rows: Sequence[Row]) -> list[list[str]]:
+        """Return the texts of all rows for each hole. Raises `MessageError` for a value that is missing or blank."""
+        columns: list[list[str]] = []
+        for name in self._names:
+            values: list[Any] = [row.get(name) for row in rows]
+            plain = set(map(type, values)) <= {str}
+            columns.append(values if plain else [self._text(row, name) for row in rows])
+        for holes in self._needed:
+            for number, text in enumerate(columns[holes[0]]):
+                if not text[:1].isalnum() and all(is_blank(columns[hole][number]) for hole in holes):
+                    names = dict.fromkeys(self._names[hole] for hole in holes)
+                    raise MessageError(f"{' and '.join(map(repr, names))}: blank; a message needs text")
+        return columns
+
+    def __call__(self, rows: Mapping[str, Sequence[object]]) -> dict[str, Sequence[object]]:
+        """Return a table with the column `body` added, column by column as `map_batches` of Ray Data passes it."""
+        table = zip(*(_plain(rows[name]) for name in self.columns), strict=True)
+        bodies = self.bodies([dict(zip(self.columns, values, strict=True)) for values in table])
+        return {**rows, "body": [body.decode() for body in bodies]}
 
     @staticmethod
     def _text(row: Row, name: str) -> str:
@@ -122,6 +143,38 @@ class RequestTemplate:
             return str(value) if isinstance(value, str) else _json(value)
         except (TypeError, ValueError):
             raise MessageError(f"column {name!r} has neither text nor JSON: {value!r:.60}") from None
+
+
+def escaped(texts: Sequence[str]) -> list[bytes]:
+    """Return texts as JSON without the quotes around them, many in one call: that is several times as fast.
+
+    A line end inside a text is escaped, so a bare one is always between two texts.
+    """
+    if not texts:
+        return []
+    try:
+        data = json.dumps(texts, ensure_ascii=False, separators=_BETWEEN).encode()
+    except UnicodeEncodeError:  # a lone surrogate, which no request can carry
+        data = json.dumps([scrub(text) for text in texts], ensure_ascii=False, separators=_BETWEEN).encode()
+    return data[2:-2].split(b'",\n"')
+
+
+def join_rows(pieces: Sequence[bytes], columns: Sequence[Sequence[str]]) -> bytes:
+    """Return rows one after the other: each the pieces, with its escaped text of every column between two of them."""
+    count, step = len(columns[0]), len(pieces) + len(columns)
+    rows = [b""] * (count * step)
+    for number, piece in enumerate(pieces):
+        rows[2 * number :: step] = [piece] * count
+    for number, column in enumerate(columns):
+        rows[2 * number + 1 :: step] = escaped(column)
+    return b"".join(rows)
+
+
+def _plain(column: Any) -> Sequence[object]:
+    """Return a column as plain values; numpy, pandas and Arrow have types of their own."""
+    plain = getattr(column, "tolist", None) or getattr(column, "to_pylist", None)
+    values: Sequence[object] = plain() if plain is not None else column
+    return values
 
 
 class _StandIns(dict[str, str]):

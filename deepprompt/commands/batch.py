@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         nargs="+",
         type=given,
-        help="a table as .jsonl, .csv or .parquet; or the word join, the folder of the batch, and the files of results",
+        help="a table as .jsonl, .csv or .parquet; or join, the batch's folder, and the files of results; also URLs",
     )
     parser.add_argument(
         "--prompt",
@@ -50,7 +50,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", type=given, help="the model, as the provider calls it")
     parser.add_argument("--id", metavar="COLUMN", type=given, help="the column with the ids (default: row numbers)")
     parser.add_argument("--max-tokens", metavar="N", type=count, help="the output limit of each request")
-    parser.add_argument("--out", metavar="PATH", type=given, required=True, help="the folder, or the file for join")
+    parser.add_argument(
+        "--out", metavar="PATH", type=given, required=True, help="the folder, or the file for join (.jsonl or .parquet)"
+    )
     parser.add_argument("--rows", metavar="FILE", type=given, help="for join: the rows, if they were moved")
     add_folder_option(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -67,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
     if options.rows:
         options.usage_error("--rows is for join; name the rows themselves")
     service = find_service(options.to)
+    service.check_model(options.model)
     template = _template(options, service)
     # Without marks, neither the facts about a model nor what its provider caches elsewhere matter.
     say_notes(note for note in template.request.notes if service.marks or note.kind not in ("model", "cache"))
@@ -95,6 +98,7 @@ def _template(options: argparse.Namespace, service: Service) -> RequestTemplate:
         max_tokens=options.max_tokens,
         prefix_lifetime=service.lifetime,
         marks=service.marks,
+        fields=service.fields,
     )
 
 

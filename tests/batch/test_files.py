@@ -23,7 +23,9 @@ from tests.support.examples import examples
 
 def template_for(service: Service, prompt: str = "You translate.") -> RequestTemplate:
     """A template as the command makes it."""
-    return RequestTemplate(prompt, "{text}", to=service.target, model="some-model", marks=service.marks)
+    return RequestTemplate(
+        prompt, "{text}", to=service.target, model="some-model", marks=service.marks, fields=service.fields
+    )
 
 
 def rows_in(folder: Path, texts: list[str]) -> str:

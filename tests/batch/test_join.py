@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +137,102 @@ def test_other_rows(tmp_path: Path) -> None:
     (tmp_path / "moved.jsonl").write_text('{"text":"other"}\n')
     with pytest.raises(SourceError, match="not the rows that the batch was made of; name them with --rows FILE"):
         join_results(str(folder), [results], str(tmp_path / "answers.jsonl"), moved)
+
+
+# A response in the form of each service, and an error.
+FORMS: dict[str, tuple[Callable[[str, str], dict[str, Any]], Callable[[str], dict[str, Any]]]] = {
+    "anthropic": (
+        lambda name, text: {"custom_id": name, "result": {"type": "succeeded", "message": {"text": text}}},
+        lambda name: {"custom_id": name, "result": {"type": "errored", "error": {"message": "busy"}}},
+    ),
+    "openai": (
+        lambda name, text: {"custom_id": name, "response": {"status_code": 200, "body": {"text": text}}, "error": None},
+        lambda name: {"custom_id": name, "response": None, "error": {"code": "server", "message": "busy"}},
+    ),
+    "gemini": (
+        lambda name, text: {"key": name, "response": {"text": text}},
+        lambda name: {"key": name, "status": {"code": 14, "message": "busy"}},
+    ),
+    "bedrock": (
+        lambda name, text: {"recordId": name, "modelInput": {}, "modelOutput": {"text": text}},
+        lambda name: {"recordId": name, "modelInput": {}, "error": {"errorCode": 500, "errorMessage": "busy"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(data=st.data())
+@examples(40)
+def test_any_results(form: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Shuffled, doubled, truncated, failed, foreign results: each row has its first response, or a reason."""
+    folder = tmp_path_factory.mktemp("batch")
+    out = batch_of(folder, 9)
+    done_one, failed_one = FORMS[form]
+    kinds = st.tuples(st.integers(1, 12), st.sampled_from(("done", "failed", "noise")))
+    files = data.draw(st.lists(st.lists(kinds, max_size=15), min_size=1, max_size=3))
+    noise = data.draw(
+        st.lists(st.sampled_from(("", "null", "[1]", '{"a":1}', "\x00", "{" * 2000, '"x'))), label="noise"
+    )
+    first: dict[str, str] = {}
+    failed, broken, doubled = set(), 0, 0
+    paths = []
+    for index, results in enumerate(files):
+        lines: list[bytes] = []
+        for step, (number, kind) in enumerate(results):
+            name, text = f"row-{number:07}", f"{index}.{step} é"
+            if kind == "done":
+                doubled += name in first
+                first.setdefault(name, text)
+                lines.append(json.dumps(done_one(name, text), ensure_ascii=False).encode())
+            elif kind == "failed":
+                failed.add(name)
+                lines.append(json.dumps(failed_one(name)).encode())
+            elif noise:
+                lines.append((line := noise[step % len(noise)]).encode())
+                broken += line != ""
+        whole = b"".join(line + b"\n" for line in lines)
+        if data.draw(st.booleans(), label="truncated"):
+            whole += json.dumps(done_one("row-0000001", "cut off")).encode()[:-2]
+            broken += 1
+        (folder / f"{index}.jsonl").write_bytes(whole)
+        paths.append(str(folder / f"{index}.jsonl"))
+    joined = join_results(str(out), paths, str(folder / "answers.jsonl"))
+    rows = [f"row-{number:07}" for number in range(1, 10)]
+    found = {line["id"]: line for line in answers(folder / "answers.jsonl")}
+    assert list(found) == rows
+    for name in rows:
+        state = "done" if name in first else "failed" if name in failed else "missing"
+        assert found[name]["state"] == state
+        assert (found[name].get("response") or {}).get("text") == first.get(name)
+    assert set(joined.still_open) == set(rows) - set(first)
+    assert joined.foreign == sorted(({*first} | failed) - set(rows))
+    assert len(joined.doubled) == doubled
+    assert len(joined.unreadable) == broken
+    assert joined.complete == (not (joined.still_open or joined.foreign or broken))
+
+
+def test_parquet(tmp_path: Path) -> None:
+    """A name that ends in .parquet gets a table with the same rows, in texts that any reader takes."""
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed: pip install -e '.[parquet]'")
+    folder = batch_of(tmp_path, 3)
+    results = results_in(tmp_path / "r.jsonl", [done(3, "drei \ud800"), ended(1, "expired")])
+    lines, table = tmp_path / "answers.jsonl", tmp_path / "answers.Parquet"
+    join_results(str(folder), [results], str(lines))
+    joined = join_results(str(folder), [results], str(table))
+    assert joined.states == {"done": 1, "expired": 1, "missing": 1}
+    assert table.stat().st_mode & 0o777 == 0o600
+    rows = parquet.read_table(table).to_pylist()
+    for row in rows:
+        row["row"] = json.loads(row["row"])
+        row["response"] = json.loads(row["response"]) if row["response"] else None
+    assert rows == [{"reason": None, "response": None, **line} for line in answers(lines)]
+
+
+def test_parquet_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without pyarrow it is an error that says what to install, and nothing is written."""
+    folder = batch_of(tmp_path, 1)
+    results = results_in(tmp_path / "r.jsonl", [done(1)])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(SourceError, match=r"Parquet needs the package pyarrow: 'pip install deepprompt\[parquet\]'"):
+        join_results(str(folder), [results], str(tmp_path / "answers.parquet"))
+    assert not (tmp_path / "answers.parquet").exists()

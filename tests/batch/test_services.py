@@ -36,7 +36,7 @@ def test_ids_that_a_service_refuses(name: str, value: str) -> None:
 def test_an_unknown_service() -> None:
     """An unknown service is an error that lists the known ones."""
     with pytest.raises(
-        MessageError, match="no batch service 'deepseek'; there are: anthropic, bedrock, gemini, openai"
+        MessageError, match="no batch service 'deepseek'; there are: anthropic, bedrock, bedrock-invoke, gemini"
     ):
         find_service("deepseek")
 

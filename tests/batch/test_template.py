@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deepprompt.batch.template import Messages, RequestTemplate, Row
+from deepprompt.batch.template import Messages, RequestTemplate, Row, escaped, join_rows
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Pace, Part, Prompt
 from deepprompt.request.request import build_request
-from deepprompt.text.hygiene import is_blank
+from deepprompt.text.hygiene import is_blank, scrub
 from deepprompt.words import Target
 from tests.support.examples import examples
 
@@ -154,6 +156,50 @@ def test_values_that_are_not_text() -> None:
     for value in (float("nan"), object()):
         with pytest.raises(MessageError, match=r"^column 'v' has neither text nor JSON: "):
             template.body({"v": value})
+
+
+@given(texts=st.lists(TEXTS, max_size=8))
+@examples(200)
+def test_many_texts_are_escaped_as_each_is_alone(texts: list[str]) -> None:
+    """Escaping many texts at once gives the JSON of each, whatever quotes, commas and line ends are in them."""
+    whole = [json.dumps(scrub(text), ensure_ascii=False).encode() for text in texts]
+    assert escaped(texts) == [one[1:-1] for one in whole]
+    assert join_rows((b"<", b"|", b">\n"), [texts, texts]) == b"".join(
+        b"<%b|%b>\n" % (one, one) for one in escaped(texts)
+    )
+
+
+@pytest.mark.parametrize("text", ['",', '"', "\\", '\\"', '",\n"', "\n", '"],["', "\u2028", "\x00\x7f\x85"])
+def test_texts_that_look_like_separators(text: str) -> None:
+    """A text that looks like the end of another one stays one text."""
+    assert [json.loads(b'"%b"' % one) for one in escaped([text, "x", text])] == [text, "x", text]
+
+
+def test_fields() -> None:
+    """Fields are set in every body, and one that is None is left out."""
+    template = RequestTemplate(
+        "You.", "{v}", to="openai", model="gpt-6.1-sol", fields={"model": None, "temperature": 0, "n": 1}
+    )
+    body = json.loads(template.body({"v": "x"}))
+    assert (body["temperature"], body["n"], "model" in body) == (0, 1, False)
+
+
+def test_a_template_can_be_pickled() -> None:
+    """Engines send a template to their workers."""
+    template = RequestTemplate(PROMPT, "v: {v}", to="anthropic", model="claude-opus-5-5")
+    assert pickle.loads(pickle.dumps(template)).body({"v": "x"}) == template.body({"v": "x"})
+
+
+@pytest.mark.parametrize("library", ["numpy", "pandas", "pyarrow"])
+def test_columns_of_other_libraries(library: str) -> None:
+    """Columns of numpy, pandas and Arrow have their plain values in the requests; all columns stay in the table."""
+    module: Any = pytest.importorskip(library, reason=f"{library} is not installed")
+    make = {"numpy": "array", "pandas": "Series", "pyarrow": "array"}[library]
+    columns = {"v": getattr(module, make)(["a", "ü"]), "n": getattr(module, make)([1, 2])}
+    template = RequestTemplate("You.", "{v} {n}", to="deepseek", model="deepseek-v4-pro")
+    table = template(columns)
+    assert list(table) == ["v", "n", "body"]
+    assert [json.loads(str(body))["messages"][-1]["content"] for body in table["body"]] == ["a 1", "ü 2"]
 
 
 @given(texts=st.lists(TEXTS, min_size=1, max_size=5))

@@ -16,6 +16,7 @@ CaptureText = pytest.CaptureFixture[str]
 MODELS = {
     "anthropic": "claude-opus-5-5",
     "bedrock": "us.anthropic.claude-opus-5-5",
+    "bedrock-invoke": "us.anthropic.claude-opus-5-5",
     "gemini": "gemini-4-argon",
     "openai": "gpt-6.1-sol",
     "openai-responses": "gpt-6.1-sol",
@@ -113,6 +114,7 @@ def test_wrong_usage(arguments: list[str], message: str, capsys: CaptureText) ->
         ("deepseek", "{text}", "no batch service 'deepseek'"),
         ("openai", "{txt}", "rows.csv:2: no column 'txt'; there are: id, text"),
         ("openai", "text", "every row would send the same"),
+        ("bedrock-invoke", "{text}", "has another form for the model 'm'"),
     ],
 )
 def test_problems(service: str, user: str, message: str, folder: Path, capsys: CaptureText) -> None:
@@ -132,4 +134,31 @@ def test_tools_that_a_service_does_not_take(folder: Path, capsys: CaptureText) -
     )
     options = ("--prompt", "app:prompt", "--user", "{text}", "--to", "bedrock", "--model", "m", "--out", "out")
     assert main(["batch", "rows.csv", *options]) == 1
-    assert "Amazon Bedrock batch inference takes no tools" in capsys.readouterr().err
+    assert "Amazon Bedrock batch inference takes no tools: a Converse job with tools fails" in capsys.readouterr().err
+    invoke = ("--to", "bedrock-invoke", "--model", "anthropic.claude-opus-5-5", "--out", "out")
+    assert main(["batch", "rows.csv", *options[:4], *invoke]) == 0
+    line = json.loads((folder / "out" / "00001.jsonl").read_text().splitlines()[0])
+    assert line["modelInput"]["tools"][0]["name"] == "x"
+
+
+def test_by_url(folder: Path, capsys: CaptureText) -> None:
+    """Rows and results may be URLs. A password is neither shown nor stored, so the rows have to be named again."""
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed: pip install -e '.[remote]'")
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/in/rows.csv", b"id,text\na1,cat\na2,dog\n")
+    line = {"custom_id": "a%d", "response": {"status_code": 200, "body": {"choices": []}}, "error": None}
+    memory.pipe("/in/r.jsonl", "".join(json.dumps(line | {"custom_id": f"a{n}"}) + "\n" for n in (2, 1)).encode())
+    options = ("--prompt", "prompt.md", "--user", "{text}", "--to", "vllm", "--model", "m", "--id", "id")
+    assert main(["batch", "memory://in/rows.csv", *options, "--out", "out"]) == 0
+    assert main(["batch", "join", "out", "memory://in/r.jsonl", "--out", "answers.jsonl"]) == 0
+    assert [json.loads(line)["id"] for line in Path("answers.jsonl").read_text().splitlines()] == ["a1", "a2"]
+    memory.pipe("/in/rows.jsonl", b'{"id": "x\\u001b[31m"}\n')
+    assert main(["batch", "memory://in/rows.jsonl", *options, "--out", "other"]) == 1
+    assert "\x1b" not in capsys.readouterr().err
+    manifest = json.loads((folder / "out" / "manifest.json").read_text())
+    assert manifest["rows"]["path"] == "memory://in/rows.csv"
+    assert main(["batch", "nowhere://u:secret@host/rows.csv", *options, "--out", "other"]) == 1
+    error = capsys.readouterr().err
+    assert "nowhere://u@host/rows.csv: " in error
+    assert "secret" not in error
+    memory.store.clear()
