@@ -75,4 +75,4 @@ def test_requests_without_tools_are_passed_over(script: ModuleType) -> None:
 
 def test_every_recorded_agent_can_be_recorded_again(script: ModuleType) -> None:
     """Each file of cases has an agent of its name in the script."""
-    assert {path.stem for path in script.DATA.glob("*.json")} == {*script.AGENTS}
+    assert {path.stem for path in script.DATA.glob("*.json")} <= {*script.AGENTS}
