@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from deepprompt.errors import MessageError
@@ -25,7 +26,7 @@ _ENDS = frozenset(",]} \t\n\r")
 _SHORT = 64
 _RECENT = 8
 _CHILDREN = 64
-_FORGET_AFTER = 20_000
+_OVERHEAD = 1_000
 
 
 @dataclass(slots=True, eq=False)
@@ -59,6 +60,8 @@ class ReadBody:
     fields: Mapping[str, Any]
     unknown: tuple[str, ...]
     """The names of fields, items and parts that no provider's file knows."""
+    number: int = 0
+    """How many bodies were read up to this one."""
 
 
 class BodyReader:
@@ -68,19 +71,24 @@ class BodyReader:
         self._roots: dict[str, Node] = {}
         self._values: dict[str, list[tuple[str, Any]]] = {}
         self._heads: dict[tuple[tuple[str, str], ...], tuple[list[Segment], tuple[str, ...]]] = {}
+        self._last: list[Segment] = []
+        """The head that was read last."""
         self._number = 0
+        self.size = 0
+        """About how many bytes the messages take that were not forgotten, and the bodies made of them."""
 
     def read(self, text: str) -> ReadBody:
         """Return a body by its JSON text. Raises `MessageError` if it is not one."""
         self._number += 1
-        if self._number % _FORGET_AFTER == 0:
-            self._forget()
         try:
-            return self._read(text)
+            found = self._read(text)
         except (ValueError, IndexError) as error:
             raise MessageError(f"the body is not JSON: {error}") from None
         except RecursionError:
             raise MessageError("a body that is nested too deeply to be read") from None
+        found.number = self._number
+        self.size += size_of(found)
+        return found
 
     def _read(self, text: str) -> ReadBody:
         at = _skip(text, 0)
@@ -126,7 +134,12 @@ class BodyReader:
         if (found := self._heads.get(key)) is None:
             if len(self._heads) > 4 * _CHILDREN:
                 self._heads.clear()
-            found = self._heads[key] = (read_head(fields), (*unknown_fields(fields),))
+            head = read_head(fields)
+            # Most of it is as before: the same objects take no more memory, and are compared faster.
+            head = [two if two == one else one for one, two in zip_longest(head, self._last) if one is not None]
+            self.size += sum(len(one.text) for one, two in zip_longest(head, self._last) if one is not two and one)
+            self._last = head
+            found = self._heads[key] = (head, (*unknown_fields(fields),))
         return found
 
     def _value(self, name: str, text: str, at: int) -> tuple[str, Any, int]:
@@ -156,6 +169,7 @@ class BodyReader:
                 segments = read_messages([value], name, len(path))
                 alike = next((one.node for one in node.children if same_text(one.segments, segments)), None)
                 child = Element(text[at:end], segments, alike or Node())
+                self.size += _size(child)
                 node.children.insert(0, child)
                 del node.children[_CHILDREN:]
             child.node.used = self._number
@@ -166,14 +180,37 @@ class BodyReader:
             node = child.node
         return path, at + 1
 
-    def _forget(self) -> None:
-        """Drop the messages that none of the latest bodies had."""
-        oldest = self._number - _FORGET_AFTER
-        nodes = list(self._roots.values())
-        while nodes:
-            node = nodes.pop()
+    def forget(self) -> tuple[int, list[Node]]:
+        """Forget the half of the messages that came by longest ago.
+
+        Returns the number of the latest body that may be forgotten, and the places that are left.
+        """
+        used = sorted(child.node.used for node in self._nodes() for child in node.children)
+        oldest = used[len(used) // 2] if used else self._number
+        self.size = 0
+        self._heads.clear()
+        left = []
+        for node in self._nodes():
             node.children = [child for child in node.children if child.node.used > oldest]
-            nodes += [child.node for child in node.children]
+            self.size += sum(map(_size, node.children))
+            left.append(node)
+        return oldest, left
+
+    def _nodes(self) -> Iterator[Node]:
+        """Yield all places, each before those behind it."""
+        waiting = list(self._roots.values())
+        while waiting:
+            yield (node := waiting.pop())
+            waiting += {id(child.node): child.node for child in node.children}.values()
+
+
+def size_of(body: ReadBody) -> int:
+    """Return about how many bytes a body takes beside its messages."""
+    return 16 * (len(body.segments) + len(body.path)) + _OVERHEAD
+
+
+def _size(element: Element) -> int:
+    return 2 * len(element.raw) + _OVERHEAD
 
 
 def same_text(one: list[Segment], two: list[Segment]) -> bool:

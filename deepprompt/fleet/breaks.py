@@ -29,7 +29,8 @@ class Break:
 
 def breaks_in(path: str) -> Iterator[Break]:
     """Yield the breaks of a log in the order of time. Raises `MessageError` if it has no request with a body."""
-    reader, splitter = BodyReader(), Splitter()
+    reader = BodyReader()
+    splitter = Splitter(reader)
     unread: list[Unread] = []
     requests = 0
     for record in in_order([path], unread):

@@ -21,7 +21,7 @@ from deepprompt.errors import SourceError
 from deepprompt.fleet.readers import files_in, read_file
 from deepprompt.fleet.record import Record, Unread
 
-_BUDGET = 64 << 20
+_BUDGET = 16 << 20
 _LEAST = 1 << 20
 _GAP = 60.0
 _TIME = attrgetter("at")

@@ -22,7 +22,7 @@ from deepprompt.errors import MessageError
 from deepprompt.fleet.bodies import BodyReader, ReadBody
 from deepprompt.fleet.readers.shared import day_of
 from deepprompt.fleet.record import Record, Unread, file_of, session_in
-from deepprompt.fleet.split import Placed, Splitter
+from deepprompt.fleet.split import MEMORY, Placed, Splitter
 from deepprompt.fleet.tally import ROWS, TURNS, UNIT, Cause, Counts, Row, Tally, Turn, first, worst
 from deepprompt.fleet.what_if import WhatIf
 from deepprompt.providers.facts import Facts
@@ -49,7 +49,8 @@ class Reporter:
         self.turns = turns
         """Whether every turn of a conversation is kept, or only those that broke."""
         self.what_if = WhatIf(what_if, self.tally.saving) if what_if else None
-        self._reader, self._splitter = BodyReader(), Splitter()
+        self._reader = BodyReader()
+        self._splitter = Splitter(self._reader)
         self._simulators: dict[tuple[str, str], Simulator] = {}
         self._rows: dict[int | str, Row] = {}
         self._files: set[str] = set()
@@ -123,7 +124,9 @@ class Reporter:
         self._sum_up(record, rules, counts, placed.request.conversation.number, placed, turn)
 
     def _charge(self, rules: Rules, segments: list[Segment], at: float) -> Charge:
-        simulator = self._simulators.setdefault((rules.provider, rules.model), Simulator(rules))
+        simulator = self._simulators.get((rules.provider, rules.model))
+        if simulator is None:
+            simulator = self._simulators[rules.provider, rules.model] = Simulator(rules, memory=MEMORY)
         try:
             return simulator.add(segments, at)
         except MessageError as error:  # marks that the provider refuses

@@ -15,12 +15,14 @@ from dataclasses import dataclass, field
 from deepprompt.checks.blame.blame import Blame, blame
 from deepprompt.checks.blame.kinship import begins_another
 from deepprompt.checks.cache.caches import Charge
-from deepprompt.fleet.bodies import Element, ReadBody, same_text
+from deepprompt.fleet.bodies import BodyReader, Element, ReadBody, same_text, size_of
 from deepprompt.providers.segments import Segment
 
-# So many conversations are remembered for one thing that was said, and in all.
+MEMORY = 32 << 20
+"""So many bytes of conversations a report remembers, about."""
+
+# So many conversations are remembered for one thing that was said.
 _SAME = 8
-_MOST = 20_000
 _WEIGHT = 3
 # Only the latest of a long request are looked up.
 _LOOKED_UP = 400
@@ -66,12 +68,18 @@ class Placed:
 class Splitter:
     """Finds the conversation of each request, in the order of time."""
 
+    reader: BodyReader
+    """The reader of the bodies."""
+    memory: int = MEMORY
+    """So many bytes of messages are remembered, about; then what was continued longest ago is forgotten."""
     count: int = 0
     _said: dict[tuple[str, int], list[Conversation]] = field(default_factory=dict)
     _open: dict[int, Conversation] = field(default_factory=dict)
 
     def place(self, body: ReadBody, at: float, where: str, session: str) -> Placed:
         """Return where a request belongs."""
+        if self.reader.size > self.memory:
+            self._forget()
         said = list(_said(body))
         parent, depth = self._begun(body, session, bool(said))
         if said and (parent is None or parent.conversation.tip is not parent):
@@ -107,18 +115,24 @@ class Splitter:
         self.count += 1
         found = Conversation(self.count, session, began_with=frozenset(dict(said)))
         self._open[found.number] = found
-        if len(self._open) > _MOST:
-            self._forget()
         return found
 
     def _forget(self) -> None:
-        """Forget the older half of the conversations."""
-        self._open = dict(list(self._open.items())[_MOST // 2 :])
+        """Forget the conversations that were continued longest ago, about half of them."""
+        oldest, nodes = self.reader.forget()
+        self._open = {number: one for number, one in self._open.items() if one.tip and one.tip.body.number > oldest}
         self._said = {
             key: kept
             for key, known in self._said.items()
             if (kept := [one for one in known if one.number in self._open])
         }
+        for node in nodes:
+            node.tips = {
+                session: kept
+                for session, tips in node.tips.items()
+                if (kept := [tip for tip in tips if tip.conversation.number in self._open])
+            }
+            self.reader.size += sum(size_of(tip.body) for tips in node.tips.values() for tip in tips)
 
     def _begun(self, body: ReadBody, session: str, speaks: bool) -> tuple[Request | None, int]:
         """Return the latest request whose messages this one begins with, and how many these are."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from deepprompt.checks.cache.caches import Charge
 from deepprompt.checks.cache.simulate import Simulator
 from deepprompt.errors import MessageError
-from deepprompt.fleet.split import Placed
+from deepprompt.fleet.split import MEMORY, Placed
 from deepprompt.fleet.tally import UNIT, Cause, Saving
 from deepprompt.providers.rules import Rules
 from deepprompt.providers.segments import Segment
@@ -32,7 +32,9 @@ class WhatIf:
             segments = _continued(parent.body.segments, parent.mended, segments)
         self.saving.requests += placed.broke is not None and self._is_meant(cause)
         request.mended = segments
-        simulator = self._simulators.setdefault((rules.provider, rules.model), Simulator(rules))
+        simulator = self._simulators.get((rules.provider, rules.model))
+        if simulator is None:
+            simulator = self._simulators[rules.provider, rules.model] = Simulator(rules, memory=MEMORY)
         try:
             found = simulator.add(segments, at)
         except MessageError:

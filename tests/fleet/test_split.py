@@ -16,7 +16,8 @@ from tests.support.traffic import made
 
 def found_in(records: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
     """Return the kind and the place of the break before each request, by the name of the request."""
-    reader, splitter = BodyReader(), Splitter()
+    reader = BodyReader()
+    splitter = Splitter(reader)
     found: dict[str, tuple[str, str]] = {}
     for record in sorted(records, key=lambda one: one["at"]):
         body = reader.read(json.dumps(record["body"]))
@@ -54,7 +55,8 @@ def test_all_runs_mixed(seed: int) -> None:
 
 def test_sessions_apart() -> None:
     """Requests of two named sessions are never related, however alike they are."""
-    reader, splitter = BodyReader(), Splitter()
+    reader = BodyReader()
+    splitter = Splitter(reader)
     talk = [
         {"role": "user", "content": "Hi."},
         {"role": "assistant", "content": "Yo."},
@@ -72,7 +74,8 @@ def test_sessions_apart() -> None:
 
 def test_a_branch() -> None:
     """A conversation that goes on from an earlier request in two ways is one tree, and nothing broke."""
-    reader, splitter = BodyReader(), Splitter()
+    reader = BodyReader()
+    splitter = Splitter(reader)
 
     def place(*texts: str) -> Any:
         talk = [{"role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(texts)]
@@ -83,3 +86,41 @@ def test_a_branch() -> None:
     assert one.parent is first.request
     assert two.parent is first.request
     assert (one.broke, two.broke) == (None, None)
+
+
+def conversation(number: int, turns: int) -> list[str]:
+    """Return the bodies of one conversation."""
+    talk: list[dict[str, str]] = []
+    bodies = []
+    for turn in range(turns):
+        talk += [{"role": "user", "content": f"Task {number}.{turn} " + "x" * 300}]
+        bodies.append(json.dumps({"model": "m", "system": "Be kind.", "messages": talk}))
+        talk += [{"role": "assistant", "content": f"Answer {number}.{turn}"}]
+    return bodies
+
+
+@pytest.mark.parametrize("session", [True, False])
+def test_memory_is_bounded(session: bool) -> None:
+    """However many conversations come one after the other, only so much is remembered, and none of them breaks."""
+    reader = BodyReader()
+    splitter = Splitter(reader, memory=200_000)
+    for number in range(200):
+        for turn, body in enumerate(conversation(number, 6)):
+            placed = splitter.place(reader.read(body), 10.0 * number, "", str(number) if session else "")
+            assert (placed.parent is None) == (turn == 0)
+            assert placed.broke is None
+            assert reader.size < 220_000
+    assert splitter.count == 200
+    assert len(splitter._open) < 60
+    assert len(splitter._said) < 500
+
+
+def test_side_by_side_in_little_memory() -> None:
+    """Conversations that go on side by side stay apart while what ended long ago is forgotten."""
+    reader = BodyReader()
+    splitter = Splitter(reader, memory=200_000)
+    for number in range(100):
+        for pair in zip(conversation(2 * number, 5), conversation(2 * number + 1, 5), strict=True):
+            for body in pair:
+                assert splitter.place(reader.read(body), 0.0, "", "").broke is None
+    assert splitter.count == 200

@@ -73,6 +73,16 @@ class Automatic(Cache):
         if self.capacity:
             self._hold(request, self.capacity)
 
+    def forget_all_but(self, kept: set[int]) -> None:
+        """Forget the texts, units and responses too."""
+        super().forget_all_but(kept)
+        self.held = OrderedDict((prefix, tokens) for prefix, tokens in self.held.items() if prefix in kept)
+        self.size = sum(self.held.values())
+        followed = {start: [one for one in texts if one[1] in kept] for start, texts in self.texts.items()}
+        self.texts = {start: texts for start, texts in followed.items() if texts}
+        self.units = {start: used for start, used in self.units.items() if start[0] in kept}
+        self.answers = {prefix: end for prefix, end in self.answers.items() if prefix in kept and end in kept}
+
     def _hold(self, request: NumberedRequest, capacity: int) -> None:
         """Make room for a request: what was used longest ago goes first, and the end of a request before its start."""
         for index in reversed(range(len(request.prefixes))):

@@ -64,6 +64,12 @@ class Cache:
         self.starts.update(request.starts)
         self.settings = request.settings
 
+    def forget_all_but(self, kept: set[int]) -> None:
+        """Forget all prefixes but some."""
+        self.used = {prefix: at for prefix, at in self.used.items() if prefix in kept}
+        self.sent &= kept
+        self.starts &= kept
+
     def _known(self, request: NumberedRequest) -> int:
         """Return the number of segments at the start of a request that were sent before."""
         known = enumerate(request.prefixes)
@@ -118,6 +124,11 @@ class Marked(Cache):
             self._renew(request.prefixes[request.hit], request.at)
         for index, life in request.writes.items():
             self._renew(request.prefixes[index], request.at, seconds(life))
+
+    def forget_all_but(self, kept: set[int]) -> None:
+        """Forget the entries too."""
+        super().forget_all_but(kept)
+        self.entries = {prefix: entry for prefix, entry in self.entries.items() if prefix in kept}
 
     def _renew(self, prefix: int, at: float, life: float = 0.0) -> None:
         if self._lives(prefix, at):  # it keeps its lifetime: only a write pays for a longer one

@@ -13,6 +13,8 @@ from deepprompt.providers.segments import Segment
 OPTIONS = "prompt_cache_options"
 """OpenAI's setting for where entries end. Whether an entry can be read does not depend on it."""
 
+_OVERHEAD = 500
+
 
 @dataclass
 class NumberedRequest:
@@ -67,6 +69,9 @@ class Prefixes:
         self.count = count
         self.digests = False
         """Whether a request had an image or a file, which a segment knows only by its digest."""
+        self.size = 0
+        """About how many bytes it takes to remember them."""
+        self._last = 0
         self._numbers: dict[tuple[int, str, str, str], int] = {}
         self._tokens: dict[int, int] = {}
 
@@ -92,7 +97,23 @@ class Prefixes:
         return request
 
     def _number(self, key: tuple[int, str, str, str]) -> int:
-        return self._numbers.setdefault(key, len(self._numbers) + 1)
+        if (found := self._numbers.get(key)) is None:
+            found = self._numbers[key] = self._last = self._last + 1
+            self.size += len(key[3]) + _OVERHEAD
+        return found
+
+    def forget_all_but(self, wanted: set[int]) -> set[int]:
+        """Forget the prefixes that are neither wanted nor the start of a wanted one. Return those that stay."""
+        kept: set[int] = set()
+        stays: dict[tuple[int, str, str, str], int] = {}
+        for key, number in reversed(self._numbers.items()):  # the start of a prefix has a lower number than its end
+            if number in wanted or number in kept:
+                stays[key] = number
+                kept.update((key[0], number))
+        self._numbers = dict(reversed(stays.items()))
+        self._tokens = {number: count for number, count in self._tokens.items() if number in kept}
+        self.size = sum(len(key[3]) + _OVERHEAD for key in self._numbers)
+        return kept
 
 
 def read_options(settings: Mapping[str, str]) -> Mapping[str, Any]:

@@ -116,15 +116,24 @@ def simulate(
 
 
 class Simulator:
-    """A simulated cache to which requests are added one by one, each with its charge."""
+    """A simulated cache to which requests are added one by one, each with its charge.
+
+    With `memory`, a number of bytes, it forgets what was used longest ago as soon as it remembers more than about that.
+    """
 
     def __init__(
-        self, rules: Rules, *, count: Callable[[str], int] = estimate_tokens, cache_tokens: int | None = None
+        self,
+        rules: Rules,
+        *,
+        count: Callable[[str], int] = estimate_tokens,
+        cache_tokens: int | None = None,
+        memory: float = inf,
     ) -> None:
         if cache_tokens is not None and (not isinstance(cache_tokens, int) or cache_tokens < 1):
             raise MessageError(f"cache_tokens is a number of tokens, 1 or more, not {cache_tokens!r:.40}")
         self.rules = rules
         self.cache_tokens = cache_tokens
+        self.memory = memory
         self.prefixes = Prefixes(count)
         kind = _CACHES[rules.caching]
         self.cache = (
@@ -144,6 +153,8 @@ class Simulator:
         """
         if at is None or at != self._at:
             self._keep_waiting()
+            if self.prefixes.size > self.memory:
+                self._forget()
         self._at = 0.0 if at is None else at
         request = self.prefixes.number_request(self._requests, arranged(segments, self.rules), self._at)
         self._requests += 1
@@ -158,6 +169,15 @@ class Simulator:
         for request in self._waiting:
             self.cache.keep(request)
         self._waiting.clear()
+
+    def _forget(self) -> None:
+        """Forget the half that was used longest ago; everything, if all was used at once."""
+        times = sorted(self.cache.used.values())
+        middle = times[len(times) // 2] if times else 0.0
+        kept = self.prefixes.forget_all_but({prefix for prefix, at in self.cache.used.items() if at > middle})
+        if self.prefixes.size > self.memory:
+            kept = self.prefixes.forget_all_but(set())
+        self.cache.forget_all_but(kept)
 
     def _notice(self, request: NumberedRequest) -> None:
         """Note what the assumptions depend on."""

@@ -6,6 +6,7 @@ import pytest
 
 from deepprompt.checks.cache.prefixes import OPTIONS, Prefixes, read_options, user_message_ends
 from deepprompt.checks.segments import read_request
+from deepprompt.providers.segments import Segment
 
 ASK = {"role": "user", "content": "Hi"}
 
@@ -51,3 +52,20 @@ def test_a_group_of_results_is_one_message() -> None:
     segments = read_request(messages)
     places = [segments[end].place for end in user_message_ends(segments)]
     assert places == ["messages[0].content", "messages[3]"]
+
+
+def test_forgetting_keeps_the_starts_of_what_is_wanted() -> None:
+    """What is wanted keeps its number, with all before it; the rest is forgotten, and no number is used again."""
+    prefixes = Prefixes(len)
+    parts = [Segment(f"[{number}]", "text", "user", text) for number, text in enumerate("abc")]
+    other = [parts[0], Segment("[1]", "text", "user", "z")]
+    first, second = (prefixes.number_request(0, one, 0.0).prefixes for one in (parts, other))
+    before = prefixes.size
+    kept = prefixes.forget_all_but({first[2]})
+    assert set(first) <= kept
+    assert second[1] not in kept
+    assert 0 < prefixes.size < before
+    assert prefixes.number_request(1, parts, 0.0).prefixes == first
+    assert prefixes.number_request(2, other, 0.0).prefixes[1] not in {*first, *second}
+    assert prefixes.forget_all_but(set()) == set()
+    assert prefixes.size == 0

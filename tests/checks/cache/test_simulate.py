@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepprompt import blame, build_request
-from deepprompt.checks.cache.simulate import simulate
+from deepprompt.checks.cache.simulate import Simulator, simulate
 from deepprompt.checks.segments import read_request
 from deepprompt.errors import MessageError
 from deepprompt.providers.rules import Rules, seconds
@@ -428,3 +428,21 @@ class TestWhatIsTaken:
             simulate([], "anthropic")  # type: ignore[arg-type]
         wanted = "as bundled_facts().rules(PROVIDER, MODEL) returns"
         assert str(found.value) == f"simulate: rules are those of a model, {wanted}, not 'anthropic'"
+
+
+class TestMemory:
+    """A simulator that forgets."""
+
+    @pytest.mark.parametrize("rules", list(map(rules_of, MODELS)), ids=list(MODELS))
+    def test_what_goes_on_is_charged_as_ever(self, rules: Rules) -> None:
+        """Conversations that come one after the other are charged the same, and only so much is remembered."""
+        little, whole = Simulator(rules, memory=150_000), Simulator(rules)
+        for number in range(40):
+            talk = [Segment("system", "system", "system", chr(0x4E00 + number) + "s" * 9000, mark="")]
+            for turn in range(4):
+                talk = [*talk, Segment("messages", "text", "user", f"{turn}" * 400, ends_message=True)]
+                one, two = (simulator.add(talk, 100.0 * number + turn) for simulator in (little, whole))
+                assert (one.read, one.written, one.full) == (two.read, two.written, two.full)
+                talk = [*talk, Segment("messages", "text", "assistant", f"Yes {turn}.", ends_message=True)]
+        assert little.prefixes.size < 170_000 < whole.prefixes.size
+        assert len(little.cache.used) < 150
