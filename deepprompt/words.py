@@ -23,8 +23,8 @@ Caching = Literal["marked", "implicit", "automatic", "none"]
 Lifetime = Literal["", "5m", "30m", "1h", "12h"]
 """How long a cache entry can be asked to live, by the bundled facts; "" for the provider's default."""
 
-OnChange = Literal["notice", "wait"]
-"""What a session does when a part of its frozen prefix changes."""
+OnChange = Literal["notice", "wait", "native"]
+"""What a session does when a part or a tool of its frozen prefix changes."""
 
 Order = Literal["algorithm", "catalog"]
 """The two orders of the preset catalogue."""

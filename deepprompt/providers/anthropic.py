@@ -30,6 +30,7 @@ from deepprompt.providers.neutral import (
     Thinking,
     Tool,
     ToolCall,
+    ToolChange,
     ToolResult,
     own_form,
 )
@@ -40,6 +41,9 @@ from deepprompt.providers.spots import AUTOMATIC, Spot
 _CHOICES = ("auto", "any", "tool", "none")
 _FIELDS = ("system", "anthropic_version", "anthropic_beta", "thinking", "cache_control")
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
+
+# The features in trial by which tools change in the middle of a conversation: by name, and by definition.
+_TOOL_CHANGES, _INLINE_TOOLS = "mid-conversation-tool-changes-2026-07-01", "inline-tools-2026-09-15"
 
 ENVELOPE = (
     "id", "type", "model", "usage", "stop_reason", "stop_sequence", "stop_details", "container", "context_management",
@@ -129,9 +133,20 @@ def _write(block: Block, place: str, draft: Draft, *, answer: bool = False) -> P
         return {**written, **own}
     if isinstance(block, Thinking) and block.block is not None:
         return dict(block.block)
+    if isinstance(block, ToolChange):
+        draft.betas.add(_TOOL_CHANGES if block.tool is None else _INLINE_TOOLS)
+        return own or _write_change(block)
     if isinstance(block, Native) and own and (answer or block.kind in draft.rules.carriers | draft.rules.blocks):
         return own
     return _write(draft.replaced(block, place), place, draft)
+
+
+def _write_change(change: ToolChange) -> Payload:
+    """Return a change of tools: by its definition, or by the name of a tool that the request lists."""
+    tool: Payload = {"type": "tool_reference", "name": change.name}
+    if change.tool is not None:
+        tool = {"type": "tool_definition", "definition": write_tool(change.tool)}
+    return {"type": change.kind, "tool": tool}
 
 
 def _write_image(image: Image) -> Payload:

@@ -100,6 +100,8 @@ class UsageShape:
     output: tuple[str, ...] = ("output_tokens",)
     input_has_cached: bool = True
     """Whether the input includes the tokens that were read from the cache or written to it."""
+    leaves_out_zero: bool = False
+    """Whether a number that is not there means zero. Otherwise nothing is known of the cache."""
     when: Callable[[object], bool] | None = None
     """Whether a usage that has the names is of this shape, if the names alone do not tell."""
     further: Callable[[object], list[object]] | None = None

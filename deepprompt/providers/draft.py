@@ -32,8 +32,10 @@ from deepprompt.providers.neutral import (
     Thinking,
     Tool,
     ToolCall,
+    ToolChange,
     ToolResult,
 )
+from deepprompt.providers.notices import tools_notice
 from deepprompt.providers.rules import Rules
 from deepprompt.providers.spots import Put, Settled, Spot, Tools, tokens_of
 from deepprompt.text.hygiene import is_blank
@@ -65,6 +67,7 @@ class Draft:
         self._tools = Tools() if tools is None else tools
         self._is_id, self._is_name = re.compile(rules.call_id).fullmatch, re.compile(rules.tool_name).fullmatch
         self.spots: list[Spot] = []
+        self.betas = {*settled.betas}
         # The caller's messages before this one are settled by this request: no mark goes on them, and their notes were
         # in an earlier one. So only their tokens are of interest, and where they end.
         self._until = until
@@ -100,6 +103,7 @@ class Draft:
         self.settled.messages += self._messages[self._start : self._end]
         self.settled.size = self._until
         self.settled.tokens += self._tokens
+        self.settled.betas |= self.betas
 
     @property
     def continued(self) -> bool:
@@ -208,11 +212,38 @@ class Draft:
                 after_user = number > 0 and messages[number - 1].role == "user"
                 next_role = messages[number + 1].role if number + 1 < len(messages) else "assistant"
                 if not (self.rules.system_messages and after_user and next_role == "assistant"):
-                    detail = f"{self.rules.provider} takes no system message here: sent as the user's"
-                    self.notes.append(Note("replaced", message.place, detail))
-                    message = replace(message, role="user")
+                    message = self._as_users(message)
             sent.append(message)
         return sent
+
+    def _as_users(self, message: Message) -> Message:
+        """Return a system message as the user's."""
+        if changes := message.of(ToolChange):
+            return self.told(message, changes)
+        detail = f"{self.rules.provider} takes no system message here: sent as the user's"
+        self.notes.append(Note("replaced", message.place, detail))
+        return replace(message, role="user")
+
+    def takes(self, change: ToolChange) -> bool:
+        """Whether the API has a form for a change of tools in the middle of a conversation."""
+        if change.tool is not None and change.tool.native is None and not self._is_name(change.tool.name):
+            return False
+        if self.api == "anthropic":
+            return self.rules.system_messages
+        return self.api == "openai-responses" and change.added and change.tool is not None
+
+    def told(self, message: Message, changes: Sequence[ToolChange]) -> Message:
+        """Return a system message with a notice in place of changes of tools, or refuse them.
+
+        If it has no words of its own, it is the user's, as every notice is.
+        """
+        why = f"{self.rules.provider} takes no change of tools here"
+        if self.strict:
+            raise MessageError(f"{why}; a Session tells it by a notice", message.place)
+        self.notes.append(Note("replaced", message.place, f"{why}: told by a notice", count=len(changes)))
+        rest = tuple([block for block in message.blocks if block not in changes])
+        role = message.role if rest else "user"
+        return replace(message, role=role, blocks=(*rest, Text(tools_notice(changes))))
 
     def call_id(self, given: str) -> str:
         """Return an id that the provider takes for a tool call: the given one, or a hash of it."""
@@ -269,6 +300,10 @@ class Draft:
 
         With `signed` it reads what Anthropic signed, with `plain` reasoning that is only text.
         """
+        if message.role == "system" and (
+            changes := [change for change in message.of(ToolChange) if not self.takes(change)]
+        ):
+            message = self.told(message, changes)
         foreign = [block for block in message.blocks if self._is_foreign(block)]
         if foreign:
             detail = f"{self.rules.provider} is sent only what all providers take of it"

@@ -308,10 +308,12 @@ USAGE = UsageShape(  # of generateContent; the Live API calls the candidates a r
     input=("prompt_token_count", "tool_use_prompt_token_count"),
     output=("candidates_token_count", "response_token_count", "thoughts_token_count"),
     read=("cached_content_token_count",),
+    leaves_out_zero=True,
 )
 USAGE_OF_INTERACTIONS = UsageShape(
     known_by=("total_input_tokens",),
     input=("total_input_tokens", "total_tool_use_tokens"),
     output=("total_output_tokens", "total_thought_tokens"),
     read=("total_cached_tokens",),
+    leaves_out_zero=True,
 )

@@ -137,9 +137,26 @@ class Thinking:
     kind = "thinking"
 
 
+@dataclass(slots=True)
+class ToolChange:
+    """A tool that can be called, or not any more, from this point of a conversation on. It is in a system message."""
+
+    name: str
+    added: bool
+    tool: Tool | None = None
+    """The definition of a tool that the request does not list; None if it does."""
+    mark: str | None = None
+    own: Native | None = None
+
+    @property
+    def kind(self) -> str:
+        """The type of the block, as Anthropic names it."""
+        return "tool_addition" if self.added else "tool_removal"
+
+
 Role = Literal["system", "user", "assistant"]
-Block = Text | Image | ToolCall | ToolResult | Thinking | Native
-_AnyBlock = TypeVar("_AnyBlock", Text, Image, ToolCall, ToolResult, Thinking, Native)
+Block = Text | Image | ToolCall | ToolResult | Thinking | ToolChange | Native
+_AnyBlock = TypeVar("_AnyBlock", Text, Image, ToolCall, ToolResult, Thinking, ToolChange, Native)
 
 
 @dataclass(slots=True)

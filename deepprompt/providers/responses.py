@@ -23,6 +23,7 @@ from deepprompt.providers.neutral import (
     Thinking,
     Tool,
     ToolCall,
+    ToolChange,
     ToolResult,
     own_form,
     required,
@@ -101,7 +102,12 @@ def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
         return _answer(message, start, draft)
     items: list[Payload] = []
     said: list[Block] = []
+    if added := [change.tool for change in message.of(ToolChange) if change.tool is not None]:
+        draft.spot(f"input[{start}]", message.of(ToolChange)[0], message)
+        items.append({"type": "additional_tools", "role": "developer", "tools": [write_tool(tool) for tool in added]})
     for block in message.blocks:
+        if isinstance(block, ToolChange):
+            continue
         own = own_form(block, "openai-responses")
         if isinstance(block, ToolResult):
             items.append(_result(block, f"input[{start + len(items)}]", message, draft))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepprompt.prompt import Pace
-from deepprompt.providers.neutral import Block, Native, Payload, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.neutral import Block, Native, Payload, Text, Thinking, ToolCall, ToolChange, ToolResult
 from deepprompt.tokens import estimate_tokens
 
 Put = Callable[[Any, str], None]
@@ -46,6 +46,8 @@ class Settled:
     size: int = 0
     """How many of the caller's messages were written."""
     tokens: int = 0
+    betas: set[str] = field(default_factory=set)
+    """The features in trial that the provider has to be asked for by name."""
 
 
 @dataclass(slots=True)
@@ -64,4 +66,6 @@ def tokens_of(block: Block) -> int:
         return estimate_tokens(block.name + block.arguments)
     if isinstance(block, ToolResult):
         return sum(tokens_of(inner) for inner in block.content)
+    if isinstance(block, ToolChange):
+        return estimate_tokens(str(block.tool or block.name))
     return estimate_tokens(str(block.block)) if isinstance(block, Native) else 0

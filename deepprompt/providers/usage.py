@@ -26,6 +26,8 @@ class Usage:
     cached_write: Mapping[str, int] = field(default_factory=dict, hash=False)
     """Tokens by lifetime, read-only and without zeros; the lifetime is "" if the provider does not report it."""
     output: int = 0
+    tells_cache: bool = True
+    """Whether anything was said of the cache. If not, `cached_read` is 0 only because nobody knows better."""
 
     def __post_init__(self) -> None:
         """Sort the lifetimes and refuse impossible numbers."""
@@ -55,11 +57,12 @@ class Usage:
         if not isinstance(other, Usage):
             return NotImplemented
         read, written = self.cached_read + other.cached_read, Counter(self.cached_write) + Counter(other.cached_write)
-        return Usage(self.input + other.input, read, written, self.output + other.output)
+        tells = self.tells_cache and other.tells_cache
+        return Usage(self.input + other.input, read, written, self.output + other.output, tells)
 
-    def __reduce__(self) -> tuple[type[Usage], tuple[int, int, dict[str, int], int]]:
+    def __reduce__(self) -> tuple[type[Usage], tuple[int, int, dict[str, int], int, bool]]:
         """Make it possible to copy and pickle a usage, because a read-only mapping cannot be pickled."""
-        return Usage, (self.input, self.cached_read, dict(self.cached_write), self.output)
+        return Usage, (self.input, self.cached_read, dict(self.cached_write), self.output, self.tells_cache)
 
 
 _LIFETIMES = ("5m", "30m", "1h", "12h")
@@ -74,6 +77,21 @@ _LANGCHAIN = UsageShape(
 )
 _PYDANTIC_AI = UsageShape(
     known_by=("input_tokens", "cache_read_tokens"), read=("cache_read_tokens",), written=("cache_write_tokens",)
+)
+# OpenHands' TokenUsage and Agent Framework's UsageDetails.
+_OPENHANDS = UsageShape(
+    known_by=("prompt_tokens", "cache_read_tokens"),
+    input=("prompt_tokens",),
+    output=("completion_tokens",),
+    read=("cache_read_tokens",),
+    written=("cache_write_tokens",),
+)
+_AGENT_FRAMEWORK = UsageShape(
+    known_by=("input_token_count", "output_token_count"),
+    input=("input_token_count",),
+    output=("output_token_count",),
+    read=("cache_read_input_token_count",),
+    written=("cache_creation_input_token_count",),
 )
 # llama.cpp's timings, if there is no usage: prompt_n counts what the cache left to process.
 _LLAMA_CPP = UsageShape(
@@ -126,6 +144,7 @@ def _together(first: UsageShape, *others: UsageShape) -> UsageShape:
 
 
 _SHAPES = (
+    _OPENHANDS,
     _together(openai.USAGE, deepseek.USAGE, litellm.USAGE),  # first, because LiteLLM adds Anthropic's names
     responses.USAGE,  # before Anthropic's, which gives no details of its input
     # All before Anthropic's shape: they use its names, but their input includes the cached tokens.
@@ -136,6 +155,7 @@ _SHAPES = (
     _together(anthropic.USAGE, bedrock.USAGE),
     gemini.USAGE,
     gemini.USAGE_OF_INTERACTIONS,
+    _AGENT_FRAMEWORK,
     _LLAMA_CPP,
     _LANGFUSE,
     replace(_LANGFUSE, input_has_cached=False, when=None),
@@ -164,7 +184,9 @@ def read_usage(answer: object) -> Usage:
     found = _read(usage, shape)
     if shape.input_has_cached:
         # llama.cpp puts its timings beside a usage that may not know about the cache.
-        found = replace(found, cached_read=max([found.cached_read, *_counts(answer, ("timings.cache_n",))]))
+        timed = _counts(answer, ("timings.cache_n",))
+        tells = found.tells_cache or bool(timed)
+        found = replace(found, cached_read=max([found.cached_read, *timed]), tells_cache=tells)
     return sum([_read(part, shape) for part in shape.further(usage)] if shape.further else [], found)
 
 
@@ -205,9 +227,11 @@ def _read(usage: object, shape: UsageShape) -> Usage:
     if (known := written.total()) > total:
         raise UsageError(f"{known} tokens written by lifetime, {total} in all; pass what the provider sent, as it came")
     written[""] += total - known
-    read = max(_counts(usage, shape.read), default=0)
+    reads = _counts(usage, shape.read)
+    read = max(reads, default=0)
     beside = 0 if shape.input_has_cached else read + total
-    return Usage(sum(_counts(usage, shape.input)) + beside, read, written, sum(_counts(usage, shape.output)))
+    tells = bool(reads) or total > 0 or shape.leaves_out_zero
+    return Usage(sum(_counts(usage, shape.input)) + beside, read, written, sum(_counts(usage, shape.output)), tells)
 
 
 def _checked(name: str, count: object) -> int:

@@ -27,6 +27,7 @@ from deepprompt.providers.neutral import (
     Text,
     Thinking,
     ToolCall,
+    ToolChange,
     ToolResult,
     required,
 )
@@ -189,7 +190,9 @@ def _check_role(role: Role, blocks: list[Block], place: str) -> None:
             raise MessageError(f"only the assistant's messages have {block.kind} blocks", place)
         if isinstance(block, ToolResult) and role != "user":
             raise MessageError("a tool result belongs in a user's or a tool's message", place)
-        if role == "system":
+        if isinstance(block, ToolChange) and role != "system":
+            raise MessageError(f"a {block.kind} belongs in a system message", place)
+        if role == "system" and not isinstance(block, ToolChange):
             raise MessageError(f"a system message is text, not {block.kind}", place)
         if isinstance(block, Image) and role == "assistant":
             raise MessageError("an image belongs in a user's message or in a tool result", place)

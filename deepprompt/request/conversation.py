@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
-from deepprompt.providers.neutral import Block, Message, ToolCall, ToolResult
+from deepprompt.providers.neutral import Block, Message, ToolCall, ToolChange, ToolResult
 from deepprompt.providers.responses import result_of
 from deepprompt.request.content import check_known, read_message
 
@@ -29,6 +29,8 @@ class Conversation:
         """The messages in neutral values; neighbours that hold nothing but tool results, or items, are one message."""
         self.size = 0
         """How many messages the caller added."""
+        self.begun = False
+        """Whether anything but system messages was said."""
         self._calls: dict[str, ToolCall] = {}
         self._caller = 0
         self._ids: dict[str, int] = {}
@@ -38,12 +40,12 @@ class Conversation:
         """Read and add messages: all of them, or none if one of them could never be sent."""
         run = [message for message in self.messages[-1:] if _joins(message)]
         start = len(self.messages) - len(run)
-        end = _End(self.size, dict(self._calls), self._caller, ChainMap({}, self._ids), run, self._known)
+        end = _End(self.size, dict(self._calls), self._caller, ChainMap({}, self._ids), run, self._known, self.begun)
         for message in messages:
             end.add(message)
         end.close_run()
         self.messages[start:] = end.messages
-        self.size, self._calls, self._caller = end.size, end.calls, end.caller
+        self.size, self.begun, self._calls, self._caller = end.size, end.begun, end.calls, end.caller
         self._ids.update(end.ids.maps[0])
 
     @property
@@ -75,12 +77,17 @@ class _End:
     run: list[Message]
     """The latest messages, if they hold nothing but tool results: more may follow, and all become one message."""
     known: bool = False
+    begun: bool = False
     messages: list[Message] = field(default_factory=list)
 
     def add(self, given: Mapping[str, object]) -> None:
         message = read_message(given, self.size)
         if self.known and message.role == "user":
             check_known(message)
+        if message.role != "system":
+            self.begun = True
+        elif not self.begun and message.of(ToolChange):
+            raise MessageError("tools are changed after a first message, not before it", message.place)
         joins = _joins(message)
         goes_on = joins and bool(self.run) and self.run[-1].role == message.role
         may_be_open = goes_on or (joins and message.role == "user")

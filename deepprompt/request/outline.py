@@ -78,11 +78,16 @@ def _tools(tools: Iterable[Mapping[str, object]]) -> tuple[Tool, ...]:
     """Return tools sorted by name, whether they are written plainly, for OpenAI, for Anthropic or for MCP."""
     read: dict[str, Tool] = {}
     for definition in tools:
-        tool = _tool(_plain_tool(definition))
+        tool = read_tool(definition)
         if tool.name in read:
             raise ToolError(f"two tools are called {tool.name!r}; a name may stand once in a request")
         read[tool.name] = tool
     return tuple(read[name] for name in sorted(read))
+
+
+def read_tool(definition: Mapping[str, object]) -> Tool:
+    """Return a tool, whether its definition is plain, OpenAI's, Anthropic's or MCP's."""
+    return _tool(_plain_tool(definition))
 
 
 def _plain_tool(definition: Mapping[str, object]) -> Payload:

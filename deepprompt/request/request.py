@@ -52,10 +52,19 @@ class Request:
     """The provider's rules for this model, which the request follows."""
     tokens: int
     """The tokens of the input, by estimate; images count as zero."""
+    betas: tuple[str, ...] = ()
+    """The features in trial that the body needs, by Anthropic's names for them."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that the body needs, beside the usual ones. `arguments` has them."""
+        return {"anthropic-beta": ",".join(self.betas)} if self.betas else {}
 
     @property
     def arguments(self) -> Payload:
         """Keyword arguments for `messages.create`, `chat.completions.create`, `responses.create`, `converse` ..."""
+        if self.betas:
+            return {**self.body, "extra_headers": self.headers}
         if self.to == "bedrock":
             return bedrock.arguments(self.model, self.body)
         return gemini.arguments(self.model, self.body) if self.to == "gemini" else self.body
@@ -301,7 +310,7 @@ def _finished(to: Target, body: Payload, draft: Draft, marks: list[Mark], minimu
     if not marks and tokens < minimum:
         detail = f"about {tokens:,} tokens; {to} caches no fewer than {minimum:,} (facts of {rules.as_of})"
         notes.append(Note("cache", "request", detail))
-    return Request(to, rules.model, body, tuple(marks), tuple(notes), rules, tokens)
+    return Request(to, rules.model, body, tuple(marks), tuple(notes), rules, tokens, tuple(sorted(draft.betas)))
 
 
 def _note_state(outline: Outline, notes: list[Note]) -> None:

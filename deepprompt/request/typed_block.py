@@ -12,12 +12,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deepprompt.errors import MessageError
+from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import Note
 from deepprompt.providers import anthropic, responses
 from deepprompt.providers.draft import plain_text
-from deepprompt.providers.neutral import Api, Block, Image, Native, Payload, Text, Thinking, ToolCall, ToolResult
+from deepprompt.providers.neutral import (
+    Api,
+    Block,
+    Image,
+    Native,
+    Payload,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolChange,
+    ToolResult,
+)
 from deepprompt.providers.recognise import MARK_FIELDS
+from deepprompt.request.outline import read_tool
 from deepprompt.text.hygiene import scrub
 from deepprompt.tools import as_dict
 
@@ -69,6 +81,8 @@ def _block(block: object, place: str, notes: list[Note], said: Api | None) -> Bl
         call_id = text_of(block, "tool_use_id", place, notes)
         own = _own(block, kind, place, notes, said)
         return ToolResult(call_id, result_content(inner, place), bool(block.get("is_error")), mark=mark, own=own)
+    if kind in ("tool_addition", "tool_removal") and said is None:
+        return replace(_tool_change(plain(block, place, notes), kind == "tool_addition", place), mark=mark)
     unmarked, inner_marks = _without_marks(plain(block, place, notes), place)
     mark = inner_marks[-1] if mark is None and inner_marks else mark
     is_item = responses.is_kind(kind) and any(isinstance(unmarked.get(key), str) for key in ("id", "call_id"))
@@ -103,6 +117,23 @@ def _thinking(block: Payload, place: str, notes: list[Note]) -> Thinking:
     return Thinking(text, block if isinstance(block.get("signature"), str) and block["signature"] else None)
 
 
+def _tool_change(block: Payload, added: bool, place: str) -> ToolChange:
+    """Return a change of tools in the middle of a conversation: by a definition, or by a name or server."""
+    tool = block.get("tool")
+    if not isinstance(tool, dict):
+        raise MessageError('a change of tools has its tool: {"type": "tool_reference", "name": NAME}', place)
+    if added and isinstance(definition := tool.get("definition"), dict):
+        try:
+            read = read_tool(definition)
+        except ToolError as error:
+            raise MessageError(str(error), place) from None
+        return ToolChange(read.name, True, read)
+    names = [tool[key] for key in ("name", "server_name", "mcp_server_name") if isinstance(tool.get(key), str)]
+    if not names or not names[0]:
+        raise MessageError("a change of tools names its tool or the server of its tools", place)
+    return ToolChange(names[0], added, own=Native(block))
+
+
 def last_mark(blocks: list[Block]) -> str | None:
     """Return the lifetime of the last mark in blocks, None without one."""
     return next((block.mark for block in reversed(blocks) if block.mark is not None), None)
@@ -110,7 +141,7 @@ def last_mark(blocks: list[Block]) -> str | None:
 
 def result_content(blocks: list[Block], place: str) -> tuple[Block, ...]:
     """Return the content of a tool result, without marks: a mark in it belongs to the whole result."""
-    if wrong := [block.kind for block in blocks if isinstance(block, ToolCall | ToolResult | Thinking)]:
+    if wrong := [block.kind for block in blocks if isinstance(block, ToolCall | ToolResult | ToolChange | Thinking)]:
         raise MessageError(f"a tool result cannot hold a {wrong[0]} block", place)
     return tuple(replace(block, mark=None) if block.mark is not None else block for block in blocks)
 

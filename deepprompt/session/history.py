@@ -54,12 +54,16 @@ class History:
 
     def tell(self, own: list[Payload]) -> None:
         """Add the caller's messages, and the pending notices before them, or after a tool's results."""
-        text = self.notices.text()
+        native = self.notices.on_change == "native" and (bool(own) or self.conversation.begun)
+        text = self.notices.text(native=native)
         news = [{"role": "user", "content": text}] if text else []
+        changes = self.notices.tool_changes() if native else []
+        tools: list[Payload] = [{"role": "system", "content": changes}] if changes else []
         after = bool(own) and _has_results(own[0])
         at = self.size + (len(own) if after else 0)
-        self.append([*own, *news] if after else [*news, *own])
-        self.notices.mark_sent(at)
+        end = self.size + len(own) + len(news)
+        self.append([*own, *news, *tools] if after else [*news, *own, *tools])
+        self.notices.mark_sent(at, end if tools else None)
 
     def tell_before(self, messages: list[Payload]) -> None:
         """Add messages that begin with the user's, and pending notices before them if that is not a tool's result."""

@@ -6,15 +6,18 @@ each change once, at the end of the conversation, or lets it wait for the next p
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from deepprompt.catalog import bundled
 from deepprompt.errors import SessionError
 from deepprompt.prompt import CONTEXT_HEADINGS, Pace, Part, Prompt
+from deepprompt.providers.neutral import Payload
+from deepprompt.providers.notices import TAGS, notice, tools, wording
 from deepprompt.session.difference import changed_lines, hunks
+from deepprompt.session.messages import plain_json
 from deepprompt.text.disarm import escape_tags
 from deepprompt.text.hygiene import is_blank, one_line, scrub
 from deepprompt.tools import canonical_tools, tool_name
@@ -22,13 +25,11 @@ from deepprompt.words import ChangeKind, OnChange
 
 ON_CHANGE: tuple[OnChange, ...] = get_args(OnChange)
 
-_FAMILY, _VERSION = "session", "1.1.0"
-_TAGS = ("context", "notice", "summary")
 _UNKNOWN = -1  # the number of the message that sent a notice, if nobody recorded it
 
 # The state of a tool. A tool whose definition differs from the prefix has that definition as its state.
+# A session that tells tools by the provider's own means adds the definition to `unlisted`.
 _LISTED, _UNLISTED, _GONE = "listed", "unlisted", "gone"
-_TOOL_KINDS: dict[str, ChangeKind] = {_LISTED: "added", _UNLISTED: "added", _GONE: "removed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,23 +105,35 @@ class Notices:
         """The changes of parts and tools that the next message sends."""
         return self._changes(self._news.parts, self._news.tools)
 
-    def text(self) -> str:
-        """Return the text of all pending notices, "" if there are none."""
+    def text(self, *, native: bool = False) -> str:
+        """Return the text of all pending notices, "" if there are none. With `native`, `tool_changes` has the tools."""
         blocks = [self._part_notice(change) for change in self._changes(self._news.parts, {})]
-        for state in dict.fromkeys(self._news.tools.values()):
-            names = [name for name, other in self._news.tools.items() if other == state]
-            kind = _TOOL_KINDS.get(state, "replaced")
-            source = f"tool{'s' * (len(names) > 1)} {', '.join(names)}"
-            # A tool that is again as the prefix lists it is announced like a new instruction: it applies from here on.
-            blocks.append(_notice(kind, source, "tools_listed" if state == _LISTED else f"tools_{kind}"))
+        names: dict[tuple[ChangeKind, str], list[str]] = {}
+        for name, state in self._news.tools.items():
+            kind = _tool_kind(state)
+            if not native or kind == "replaced":
+                # A tool that is again as the prefix lists it is announced like a new instruction: it applies from here.
+                names.setdefault((kind, "tools_listed" if state == _LISTED else f"tools_{kind}"), []).append(name)
+        blocks += [notice(kind, tools(some), worded) for (kind, worded), some in names.items()]
         return "\n\n".join([*blocks, *self._context_notices()])
+
+    def tool_changes(self) -> list[Payload]:
+        """Return the tools that were added or removed, as the blocks of a system message."""
+        blocks: list[Payload] = []
+        for name, state in self._news.tools.items():
+            tool: Payload = {"type": "tool_reference", "name": name}
+            if state.startswith(_UNLISTED):
+                tool = {"type": "tool_definition", "definition": json.loads(state.removeprefix(_UNLISTED))}
+            if (kind := _tool_kind(state)) != "replaced":
+                blocks.append({"type": "tool_addition" if kind == "added" else "tool_removal", "tool": tool})
+        return blocks
 
     def _part_notice(self, change: Change) -> str:
         """Return the notice on a part: what changed in it, or its whole text if that is shorter or clearer."""
         known = self._known().get(change.source)
         if known is not None and change.kind == "replaced" and (edits := hunks(known, change.text)):
-            return _notice(change.kind, change.source, "edited", edits)
-        return _notice(change.kind, change.source, change.kind, change.text)
+            return notice(change.kind, change.source, "edited", edits)
+        return notice(change.kind, change.source, change.kind, change.text)
 
     def _context_notices(self) -> list[str]:
         """Return the sections of the context that changed: those of our own lists as the lines that changed."""
@@ -140,10 +153,12 @@ class Notices:
         at_once = _context(self._news.context, "context") if lines else ""
         return [at_once] if lines and len(at_once) <= sum(map(len, notices)) else notices
 
-    def mark_sent(self, at: int) -> None:
-        """Mark every pending notice as sent, by the message of that number."""
+    def mark_sent(self, at: int, tools_at: int | None = None) -> None:
+        """Mark every pending notice as sent, by the message of that number; those of tools perhaps by another one."""
         if self._news != _News():
             self._sent.append((at, self._news))
+            if tools_at is not None:
+                self._sent[-1:] = [(at, replace(self._news, tools={})), (tools_at, _News(tools=self._news.tools))]
             self._told.add(self._news)
             self._news = _News()
 
@@ -211,16 +226,18 @@ class Notices:
         changes = [Change(_kind(known.get(name), text), name, text or "") for name, text in parts.items()]
         return (
             *changes,
-            *[Change(_TOOL_KINDS.get(state, "replaced"), f"tool {name}") for name, state in tools.items()],
+            *[Change(_tool_kind(state), f"tool {name}") for name, state in tools.items()],
         )
 
-    def _changed_tools(self, tools: Iterable[Mapping[str, object]]) -> dict[str, str]:
-        now = _definitions(tools)
+    def _changed_tools(self, given: Iterable[Mapping[str, object]]) -> dict[str, str]:
+        given = list(given)
+        now = _definitions(given)
+        plain = {scrub(tool_name(tool)): plain_json(tool) for tool in given} if self.on_change == "native" else {}
         changed = {}
         for name in [*now, *[name for name in self._listed | self._told.tools if name not in now]]:
             state = now.get(name, _GONE)
             if name in now and self._listed.get(name, state) == state:
-                state = _LISTED if name in self._listed else _UNLISTED
+                state = _LISTED if name in self._listed else _UNLISTED + plain.get(name, "")
             if state != self._told.tools.get(name, _LISTED if name in self._listed else _GONE):
                 changed[name] = state
         return changed
@@ -260,28 +277,18 @@ def _kind(before: str | None, after: str | None) -> ChangeKind:
     return "added" if before is None else "removed" if after is None else "replaced"
 
 
-def _notice(kind: ChangeKind, source: str, wording: str, text: str = "") -> str:
-    said = "\n\n".join([_wording(wording), *([escape_tags(text, _TAGS)] if text else [])])
-    return f'<notice kind="{kind}" source="{_attribute(source)}">\n{said}\n</notice>'
+def _tool_kind(state: str) -> ChangeKind:
+    if state == _GONE:
+        return "removed"
+    return "added" if state == _LISTED or state.startswith(_UNLISTED) else "replaced"
 
 
-def _context(sections: Mapping[str, str], wording: str) -> str:
+def _context(sections: Mapping[str, str], worded: str) -> str:
     texts = [text or f"(nothing is known of {one_line(name)} any more)" for name, text in sections.items()]
-    said = "\n\n".join([escape_tags(text, _TAGS) for text in texts])
-    return f"<context>\n{_wording(wording)}\n\n{said}\n</context>"
+    said = "\n\n".join([escape_tags(text, TAGS) for text in texts])
+    return f"<context>\n{wording(worded)}\n\n{said}\n</context>"
 
 
 def summary_text(summary: str) -> str:
     """Return a summary as the message that replaces a conversation."""
-    return f"<summary>\n{_wording('summary')}\n\n{escape_tags(summary, _TAGS)}\n</summary>"
-
-
-def _attribute(text: str) -> str:
-    """Return a name escaped for an attribute, on one line."""
-    for character, entity in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;")):
-        text = text.replace(character, entity)
-    return one_line(text)
-
-
-def _wording(name: str) -> str:
-    return bundled().text(_FAMILY, _VERSION, name).removesuffix("\n")
+    return f"<summary>\n{wording('summary')}\n\n{escape_tags(summary, TAGS)}\n</summary>"

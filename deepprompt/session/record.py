@@ -21,6 +21,8 @@ _ENOUGH = 0.85
 
 _HIT = "cache_hit"
 
+_BEGINS = "this request begins with the earlier one"
+
 _OURS = {
     "model_changed": "the model or its speed changed",
     "system_changed": "the system prompt changed",
@@ -44,13 +46,14 @@ class Verdict:
     detail: str
     expected: float
     """The share of the input that could have been read, by estimate."""
-    read: float
-    """The share that was read."""
+    read: float | None
+    """The share that was read; None if the usage does not say."""
     blame: Blame | None = None
     """The first difference between the two requests, if that is the cause."""
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.detail} ({self.read:.0%} of the input read, {self.expected:.0%} expected)"
+        read = "no word on what was read" if self.read is None else f"{self.read:.0%} of the input read"
+        return f"{self.kind}: {self.detail} ({read}, {self.expected:.0%} expected)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class Recorded:
     def row(self) -> list[object]:
         """Return the record as a saved session stores it."""
         usage = self.usage
-        counts = [usage.input, usage.cached_read, dict(usage.cached_write), usage.output]
+        counts = [usage.input, usage.cached_read, dict(usage.cached_write), usage.output, usage.tells_cache]
         return [self.to, self.model, self.messages, self.estimated, counts, self.kind, self.detail, self.at, self.past]
 
 
@@ -111,7 +114,11 @@ def judge(
         return Verdict("hit", f"{detail} was read from the cache", expected, read)
     cause = blame(previous.body, current.body) if previous is not None and same else None
     kind, detail = _miss(previous, current, cause, told, elapsed, said)
-    return Verdict(kind, detail, expected, read, cause)
+    if usage.tells_cache or told:
+        return Verdict(kind, detail, expected, read, cause)
+    if kind in ("provider", "expired", "unknown"):  # the others follow from the requests alone
+        kind, detail = "unknown", "the usage does not say what was read from the cache"
+    return Verdict(kind, detail, expected, None, cause)
 
 
 def on_first(verdict: Verdict, request: Request, *, others: bool, epoch: int, kept: tuple[str, int]) -> Verdict:
@@ -126,9 +133,9 @@ def on_first(verdict: Verdict, request: Request, *, others: bool, epoch: int, ke
         expected = min(1.0, tokens / request.tokens) if request.tokens else 0.0
         return replace(verdict, detail=f"{reason}, {found}", expected=expected)
     if verdict.kind == "cold start" and others:
-        return replace(verdict, kind="ours", detail=f"another model or provider: {request.to}, {request.model}")
+        return replace(verdict, kind="ours", detail=_elsewhere(request))
     if verdict.kind == "cold start" and epoch > 1:
-        return replace(verdict, detail=f"epoch {epoch} began with a new prefix")
+        return replace(verdict, detail=f"epoch {epoch} began, with a new prefix that no cache has yet")
     return verdict
 
 
@@ -141,11 +148,12 @@ def _miss(
     if previous is None:
         return "cold start", "nothing was sent before"
     if (previous.to, previous.model) != (current.to, current.model):
-        return "ours", f"another model or provider: {current.to}, {current.model}"
+        return "ours", _elsewhere(current)
     if edits := _edits(said):
         return "ours", f"the provider edited the context, as you asked: {edits}, and everything after that is new to it"
     if cause:
-        return "ours", f"{cause.why}: {cause.source or cause.place}"
+        place = cause.source or cause.place
+        return "ours", f"{cause.why}: {place}; from there on nothing is in the cache"
     rules = current.rules
     if rules.caching == "none":
         detail = f"{rules.provider} caches nothing of {rules.model} (facts of {rules.as_of})"
@@ -153,18 +161,20 @@ def _miss(
     if rules.caching == "marked" and not previous.marks:
         return "ours", "the earlier request had no marks, so nothing was cached"
     if not _left(previous):
-        return "below minimum", f"fewer than {_least(rules):,} tokens are not cached (facts of {rules.as_of})"
+        detail = f"the earlier request was too short: {rules.provider} caches no fewer than {_least(rules):,} tokens"
+        return "below minimum", f"{detail} (facts of {rules.as_of})"
     lifetime = previous.marks[-1].lifetime if previous.marks else rules.lives or (*rules.lifetimes, "")[0]
     if elapsed is not None and elapsed > seconds(lifetime):
-        return "expired", f"{elapsed:,.0f} s after the last request; an entry lives {lifetime}"
+        return "expired", f"this request came {elapsed:,.0f} s after the last one, and an entry lives {lifetime}"
     if told:
-        return "unknown", f"the requests match, and the provider says: {told.replace('_', ' ')}"
+        return "unknown", f"{_BEGINS}, and the provider says only: {told.replace('_', ' ')}"
     if elapsed is None and lifetime:
-        return "unknown", f"the requests match; an entry lives {lifetime}: pass their start, record(..., at=)"
-    return (
-        "provider",
-        "this request starts with the earlier one, in time and large enough: the provider did not read its cache",
-    )
+        return "unknown", f"{_BEGINS}, but perhaps too late: an entry lives {lifetime}; tell when, record(..., at=)"
+    return "provider", f"{_BEGINS}, in time and long enough, and the provider did not read its cache"
+
+
+def _elsewhere(request: Request) -> str:
+    return f"the first request to {request.to}, {request.model}: the caches of other models are of no use to it"
 
 
 def _left(previous: Request) -> int:

@@ -51,9 +51,10 @@ class Session:
     """One conversation on a frozen prefix.
 
     `on_change` says what happens when a part or a tool of the prefix changes. With `"notice"` the session tells the
-    model in a message at the end; with `"wait"` the change waits for the next epoch. Changes to released wording always
-    wait. The state of the project, everything after the boundary of a prompt, is sent whenever it changes. A prompt may
-    be a plain text, which has no tools and no boundary.
+    model in a message at the end; with `"wait"` the change waits for the next epoch. `"native"` is as `"notice"`, but
+    tools that come or go are told by the provider's own means where it has them, so that the model can call a new one.
+    Changes to released wording always wait. The state of the project, everything after the boundary of a prompt, is
+    sent whenever it changes. A prompt may be a plain text, which has no tools and no boundary.
 
     One task uses a session at a time: a call during another one raises a `SessionError`.
     """
@@ -85,7 +86,7 @@ class Session:
 
     @property
     def on_change(self) -> OnChange:
-        """What happens when a part or a tool changes: `notice` or `wait`."""
+        """What happens when a part or a tool changes: `notice`, `wait` or `native`."""
         return self._history.notices.on_change
 
     @property

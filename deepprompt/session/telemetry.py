@@ -35,7 +35,9 @@ def trace(request: Request, usage: Usage, verdict: Verdict, prompt: Prompt, epoc
     rules = request.rules
     found = attributes_of(rules.provider, request.model, usage, verdict.kind, verdict.blame, rules.as_of)
     names = _data()["names"]
-    found |= {names["expected"]: verdict.expected, names["read"]: verdict.read, names["epoch"]: epoch}
+    found |= {names["expected"]: verdict.expected, names["epoch"]: epoch}
+    if verdict.read is not None:
+        found[names["read"]] = verdict.read
     describe(span, found | prompt_attributes(prompt))
 
 

@@ -299,7 +299,7 @@ class TestABrokenPrefix:
         assert [verdict.kind for verdict in verdicts] == ["cold start", "hit", "ours"]
         assert verdicts[2].blame is not None
         assert (verdicts[2].blame.kind, verdicts[2].blame.place) == ("setting", "prompt_cache_key")
-        assert (verdicts[1].read > 0.9, verdicts[2].read) == (True, 0.0)
+        assert ((verdicts[1].read or 0) > 0.9, verdicts[2].read) == (True, 0.0)
 
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": "{}"}}

@@ -392,7 +392,7 @@ def test_reading_imports_no_sdk() -> None:
             {"gen_ai.usage.input_tokens": 100, "gen_ai.usage.cache_read.input_tokens": 80},
             Usage(100, 80, {}, 0),
         ),
-        ({"gen_ai.usage.prompt_tokens": 9, "gen_ai.usage.completion_tokens": 2}, Usage(9, 0, {}, 2)),
+        ({"gen_ai.usage.prompt_tokens": 9, "gen_ai.usage.completion_tokens": 2}, Usage(9, 0, {}, 2, tells_cache=False)),
         (
             {"gen_ai.usage.input_tokens": 3, "gen_ai.usage.cache_read.input_tokens": 80,
              "gen_ai.usage.cache_creation.input_tokens": 9, "gen_ai.usage.output_tokens": 1},
@@ -404,3 +404,25 @@ def test_reading_imports_no_sdk() -> None:
 def test_logs(usage: dict[str, object], expected: Usage) -> None:
     """Codex' rollouts, Langfuse's details and OpenTelemetry's flat names, each with or without what was cached."""
     assert read_usage(usage) == expected
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 100, "completion_tokens": 5, "cache_read_tokens": 80, "cache_write_tokens": 10},
+         Usage(100, 80, {"": 10}, 5)),
+        ({"input_token_count": 100, "output_token_count": 5, "cache_read_input_token_count": 80},
+         Usage(100, 80, {}, 5)),
+        ({"input_tokens": 100, "output_tokens": 5}, Usage(100, 0, {}, 5, tells_cache=False)),
+    ],
+    ids=["OpenHands", "Agent Framework", "smolagents"],
+)  # fmt: skip
+def test_frameworks_that_were_read_as_zero(usage: dict[str, object], expected: Usage) -> None:
+    """Their names are known, or nothing is known of the cache: never a silent zero."""
+    assert read_usage(usage) == read_usage(SimpleNamespace(**usage)) == expected
+
+
+def test_a_sum_knows_only_what_all_of_it_knows() -> None:
+    """One usage that says nothing of the cache makes the sum unknown."""
+    assert (Usage(1) + Usage(2)).tells_cache
+    assert not (Usage(1) + Usage(2, tells_cache=False)).tells_cache

@@ -100,8 +100,12 @@ def test_a_cold_start() -> None:
     session.new_epoch(make(base="Other."))
     session.user("2")
     session.request(**OPUS)
-    assert session.record(MISS) == Verdict("cold start", "epoch 2 began with a new prefix", 0.0, 0.0)
-    assert session.record(Usage()) == Verdict("cold start", "epoch 2 began with a new prefix", 0.0, 0.0)
+    assert session.record(MISS) == Verdict(
+        "cold start", "epoch 2 began, with a new prefix that no cache has yet", 0.0, 0.0
+    )
+    assert session.record(Usage()) == Verdict(
+        "cold start", "epoch 2 began, with a new prefix that no cache has yet", 0.0, 0.0
+    )
 
 
 def test_nothing_to_record() -> None:
@@ -118,21 +122,39 @@ def test_nothing_to_record() -> None:
 
 # How long after the first request the second was started, with what lifetimes, and what a miss is then.
 TIMES: dict[str, tuple[dict[str, Any], float | None, dict[str, str], str, str]] = {
-    "in time": (OPUS, 300.0, {}, "provider", "this request starts with the earlier one, in time and large enough: "),
-    "too late": (OPUS, 301.0, {}, "expired", "301 s after the last request; an entry lives 5m"),
-    "an hour is longer": (OPUS, 3600.0, {"lifetime": "1h"}, "provider", "this request starts with the earlier one"),
-    "and ends too": (OPUS, 3601.5, {"lifetime": "1h"}, "expired", "3,602 s after the last request; an entry lives 1h"),
-    "of the conversation": (OPUS, 400.0, {"prefix_lifetime": "1h"}, "expired", "400 s after the last request"),
+    "in time": (OPUS, 300.0, {}, "provider", "this request begins with the earlier one, in time and long enough, "),
+    "too late": (OPUS, 301.0, {}, "expired", "this request came 301 s after the last one, and an entry lives 5m"),
+    "an hour is longer": (OPUS, 3600.0, {"lifetime": "1h"}, "provider", "this request begins with the earlier one"),
+    "and ends too": (
+        OPUS,
+        3601.5,
+        {"lifetime": "1h"},
+        "expired",
+        "this request came 3,602 s after the last one, and an entry lives 1h",
+    ),
+    "of the conversation": (
+        OPUS,
+        400.0,
+        {"prefix_lifetime": "1h"},
+        "expired",
+        "this request came 400 s after the last one",
+    ),
     "not said": (
         OPUS,
         None,
         {},
         "unknown",
-        "the requests match; an entry lives 5m: pass their start, record(..., at=)",
+        "this request begins with the earlier one, but perhaps too late: an entry lives 5m; ",
     ),
-    "openai": (GPT, 1801.0, {}, "expired", "1,801 s after the last request; an entry lives 30m"),
-    "without marks": ({**GPT, "model": "gpt-5.5"}, 90000.0, {}, "expired", "90,000 s after the last request"),
-    "nobody says": ({"to": "deepseek", "model": "deepseek-v4-pro"}, None, {}, "provider", "this request starts with"),
+    "openai": (GPT, 1801.0, {}, "expired", "this request came 1,801 s after the last one, and an entry lives 30m"),
+    "without marks": (
+        {**GPT, "model": "gpt-5.5"},
+        90000.0,
+        {},
+        "expired",
+        "this request came 90,000 s after the last one",
+    ),
+    "nobody says": ({"to": "deepseek", "model": "deepseek-v4-pro"}, None, {}, "provider", "this request begins with"),
 }
 
 
@@ -170,7 +192,10 @@ def test_a_resumed_session_knows_when_it_was_sent(tmp_path: Path) -> None:
     session.user("Good morning.")
     session.request(**OPUS)
     verdict = session.record(MISS, at=30_000.0)
-    assert (verdict.kind, verdict.detail) == ("expired", "29,900 s after the last request; an entry lives 5m")
+    assert (verdict.kind, verdict.detail) == (
+        "expired",
+        "this request came 29,900 s after the last one, and an entry lives 5m",
+    )
     assert verdict.expected > 0.9
     assert saved(session, tmp_path / "s").request(**OPUS) == session.request(**OPUS)
 
@@ -178,10 +203,11 @@ def test_a_resumed_session_knows_when_it_was_sent(tmp_path: Path) -> None:
 def test_too_small() -> None:
     """Below the minimum nothing is kept, or below what is counted in."""
     verdict = asked(size=80).record(Usage(input=200), at=1.0)
-    detail = f"fewer than 512 tokens are not cached ({FACTS})"
+    detail = f"the earlier request was too short: anthropic caches no fewer than 512 tokens ({FACTS})"
     assert (verdict.kind, verdict.detail, verdict.expected) == ("below minimum", detail, 0.0)
     verdict = asked({**GPT, "model": "gpt-5.5"}, 6000).record(Usage(input=1700), at=1.0)
-    assert (verdict.kind, verdict.detail) == ("below minimum", f"fewer than 2,048 tokens are not cached ({FACTS})")
+    detail = f"the earlier request was too short: openai caches no fewer than 2,048 tokens ({FACTS})"
+    assert (verdict.kind, verdict.detail) == ("below minimum", detail)
 
 
 def test_what_is_read_is_made_of_whole_units() -> None:
@@ -199,9 +225,15 @@ def test_another_model() -> None:
         session.request(**target)
         verdict = session.record(MISS, at=1.0)
         name = f"{target['to']}, {target['model']}"
-        assert (verdict.kind, verdict.detail) == ("ours", f"another model or provider: {name}")
+        assert (verdict.kind, verdict.detail) == (
+            "ours",
+            f"the first request to {name}: the caches of other models are of no use to it",
+        )
         verdict = judge(asked().request(**OPUS), session.request(**target), MISS, elapsed=1.0)
-        assert (verdict.kind, verdict.detail) == ("ours", f"another model or provider: {name}")
+        assert (verdict.kind, verdict.detail) == (
+            "ours",
+            f"the first request to {name}: the caches of other models are of no use to it",
+        )
         assert (verdict.expected, verdict.blame) == (0.0, None)
     session.request(**OPUS)
     assert session.record(MISS, at=1.0).kind == "provider"
@@ -232,7 +264,8 @@ def test_what_was_changed_on_the_way(change: dict[str, Any], blamed: str | None)
         assert verdict.kind == "ours"
         assert verdict.blame is not None
         assert verdict.blame.place.startswith(blamed)
-        assert verdict.detail == f"{verdict.blame.why}: {verdict.blame.source or verdict.blame.place}"
+        where = verdict.blame.source or verdict.blame.place
+        assert verdict.detail == f"{verdict.blame.why}: {where}; from there on nothing is in the cache"
 
 
 def test_another_cache_key() -> None:
@@ -277,12 +310,12 @@ SAID: dict[str, tuple[dict[str, Any], str, str]] = {
     "anthropic does not know": (
         anthropic_says("previous_message_not_found"),
         "unknown",
-        "the requests match, and the provider says: previous message not found",
+        "this request begins with the earlier one, and the provider says only: previous message not found",
     ),
     "anthropic cannot say": (
         anthropic_says("unavailable"),
         "unknown",
-        "the requests match, and the provider says: unavailable",
+        "this request begins with the earlier one, and the provider says only: unavailable",
     ),
     "anthropic is not done": (anthropic_answer(0, 2200, diagnostics={"cache_miss_reason": None}), "provider", ""),
     "anthropic was not asked": (anthropic_answer(0, 2200, diagnostics=None), "provider", ""),
@@ -299,7 +332,7 @@ SAID: dict[str, tuple[dict[str, Any], str, str]] = {
     "openai cannot say": (
         openai_answer(0, 2200, prompt_cache_diagnostics={"type": "unavailable"}),
         "unknown",
-        "the requests match, and the provider says: unavailable",
+        "this request begins with the earlier one, and the provider says only: unavailable",
     ),
     "openai says it was read": (
         openai_answer(400, 2200, prompt_cache_diagnostics={"type": "cache_hit"}),
@@ -309,7 +342,7 @@ SAID: dict[str, tuple[dict[str, Any], str, str]] = {
     "a reason that is new": (
         openai_says("weather_changed"),
         "unknown",
-        "the requests match, and the provider says: weather changed",
+        "this request begins with the earlier one, and the provider says only: weather changed",
     ),
 } | {
     f"openai's {reason}": (openai_says(f"{reason}_changed"), "ours", f"the provider says: {what} changed")
@@ -433,3 +466,40 @@ def test_edits_of_the_context_are_named() -> None:
         "the provider edited the context, as you asked: 12 tool uses, 5,400 input tokens cleared, "
         "and everything after that is new to it",
     )
+
+
+# Usages that say nothing of the cache: of an engine without the flag, of smolagents, of an old SDK.
+SILENT: dict[str, tuple[dict[str, Any], object]] = {
+    "vllm": ({**GPT, "model": "gpt-5.5"}, {"prompt_tokens": 4300, "completion_tokens": 5}),
+    "smolagents": (OPUS, SimpleNamespace(input_tokens=4300, output_tokens=5)),
+    "nulls": (OPUS, {"input_tokens": 4300, "output_tokens": 5, "cache_read_input_tokens": None}),
+    "unknown names": (OPUS, {"input_tokens": 4300, "output_tokens": 5, "tokens_from_cache": 4000}),
+}
+
+
+@pytest.mark.parametrize(("target", "usage"), SILENT.values(), ids=SILENT)
+@pytest.mark.parametrize("at", [None, 1.0, 90_000.0])
+def test_a_usage_that_does_not_say_is_unknown_and_not_zero(
+    target: dict[str, Any], usage: object, at: float | None, tmp_path: Path
+) -> None:
+    """Neither the provider nor the clock is blamed for what nobody knows; also after a save."""
+    session = asked(target, 16000)
+    verdict = session.record(usage, at=at)
+    assert (verdict.kind, verdict.read) == ("unknown", None)
+    assert str(verdict) == (
+        "unknown: the usage does not say what was read from the cache "
+        f"(no word on what was read, {verdict.expected:.0%} expected)"
+    )
+    assert not session.recorded[-1].usage.tells_cache
+    assert saved(session, tmp_path / "s").recorded == session.recorded
+
+
+def test_what_the_requests_alone_say_does_not_need_a_usage() -> None:
+    """A cold start is one, and so is another model."""
+    silent = {"input_tokens": 4300, "output_tokens": 5}
+    session = Session(make())
+    session.user("Hi")
+    session.request(**OPUS)
+    assert session.record(silent).kind == "cold start"
+    session.request(**GPT)
+    assert session.record({"prompt_tokens": 9, "completion_tokens": 1}).kind == "ours"

@@ -139,7 +139,7 @@ def test_on_change_is_checked() -> None:
     """Anything else is refused."""
     with pytest.raises(SessionError) as refused:
         Session(make(), on_change="never")  # type: ignore[arg-type]
-    assert str(refused.value) == "on_change is one of 'notice', 'wait', not 'never'"
+    assert str(refused.value) == "on_change is one of 'notice', 'wait', 'native', not 'never'"
 
 
 def test_a_mere_text_is_a_prompt() -> None:

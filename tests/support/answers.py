@@ -236,7 +236,7 @@ GEMINI_READ = Usage(9060, 8192, {}, 160)
 RECORDED: dict[str, tuple[dict[str, Any], Usage]] = {
     "anthropic": (ANTHROPIC, ANTHROPIC_READ),
     "anthropic-usage": (ANTHROPIC_USAGE, ANTHROPIC_READ),
-    "anthropic-no-cache": ({"input_tokens": 12, "output_tokens": 3}, Usage(12, output=3)),
+    "anthropic-no-cache": ({"input_tokens": 12, "output_tokens": 3}, Usage(12, output=3, tells_cache=False)),
     "anthropic-nulls": (
         {
             **ANTHROPIC,
@@ -248,7 +248,7 @@ RECORDED: dict[str, tuple[dict[str, Any], Usage]] = {
                 "cache_creation": None,
             },
         },
-        Usage(12, output=3),
+        Usage(12, output=3, tells_cache=False),
     ),
     "anthropic-iterations": (
         {**ANTHROPIC, "usage": {**ANTHROPIC_USAGE, "iterations": ITERATIONS}},
@@ -328,7 +328,10 @@ RECORDED: dict[str, tuple[dict[str, Any], Usage]] = {
         },
         Usage(2006, 1920, {}, 300),
     ),
-    "openai-embedding": ({"object": "list", "usage": {"prompt_tokens": 8, "total_tokens": 8}}, Usage(8)),
+    "openai-embedding": (
+        {"object": "list", "usage": {"prompt_tokens": 8, "total_tokens": 8}},
+        Usage(8, tells_cache=False),
+    ),
     "deepseek": (
         chat(
             {
@@ -377,7 +380,7 @@ RECORDED: dict[str, tuple[dict[str, Any], Usage]] = {
     ),
     "vllm-flag-off": (
         chat({"prompt_tokens": 410, "completion_tokens": 40, "total_tokens": 450, "prompt_tokens_details": None}),
-        Usage(410, output=40),
+        Usage(410, output=40, tells_cache=False),
     ),
     "vllm": (
         chat(
