@@ -34,7 +34,7 @@ _IN_ROWS = (
 )  # fmt: skip
 _ALIKE = b" " * 45 + b"a" + b" " * 2 + b"a" * 10 + b" " * 7 + b"a" * 26 + b" " * 4 + b"a " + b"a" * 26 + b" " * 133
 _FULL = b"a" * ROW
-_RARE = "~=:ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_RARE = "~=:ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789whf"
 
 Groups = dict[str, tuple[str, ...]]
 
