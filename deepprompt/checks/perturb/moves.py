@@ -1,7 +1,7 @@
 """The moves of the perturbation test: each changes one thing in the surroundings of a function.
 
-Two of them need a copy of the project: one in another folder, and one with the line ends that git gives a checkout on
-Windows.
+Two of them need a copy of the project: one is a call in that folder, and one a call before and after the copy gets the
+line ends that git gives a checkout on Windows. They share one copy, so the second waits for the first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from functools import partial
+from functools import cache, partial
 
 from deepprompt.errors import SourceError
 from deepprompt.sources.checkout import copy_project, use_crlf
@@ -64,8 +64,8 @@ class Move:
     function: Function
     then: Callable[[], None] | None = None
     """The step between two calls in these surroundings, if these two calls are compared."""
-    skipped: str = ""
-    """Why the move cannot be made, if so."""
+    copied: Callable[[], tuple[Function, str]] | None = None
+    """Makes the copy of the project, if the move needs one: returns the function in it, and why there is no copy."""
 
     @property
     def of_session(self) -> bool:
@@ -91,14 +91,20 @@ def plan_moves(function: Function, start: Scene, private: str, skip: frozenset[M
     for kind, said, changed in _plain_moves(start, private):
         if kind not in skip:
             yield Move(kind, said, changed, function)
-    for kind, said in (("folder", "to a copy in another folder"), ("line ends", "to CRLF, in a copy")):
-        if kind in skip:
-            continue
-        copy = os.path.join(private, kind.replace(" ", "-"), "project")
-        problem = copy_project(start.folder, copy, private)
-        there = replace(start, folder=copy, environment={**start.environment, "PWD": copy})
-        then = partial(use_crlf, copy, start.folder) if kind == "line ends" else None
-        yield Move(kind, said, there, _moved(function, start.folder, copy), then, problem)
+    copy = os.path.join(private, "copy", "project")
+    there = replace(start, folder=copy, environment={**start.environment, "PWD": copy})
+    copied = cache(partial(_copied, function, start.folder, copy, private))
+    if "folder" not in skip:
+        yield Move("folder", "to a copy in another folder", there, function, copied=copied)
+    if "line ends" not in skip:
+        then = partial(use_crlf, copy, start.folder)
+        yield Move("line ends", "to CRLF, in a copy", there, function, then, copied)
+
+
+def _copied(function: Function, folder: str, copy: str, private: str) -> tuple[Function, str]:
+    """Copy the project. Return the function in the copy, and why there is none."""
+    problem = copy_project(folder, copy, private)
+    return _moved(function, folder, copy), problem
 
 
 def _plain_moves(start: Scene, private: str) -> Iterator[tuple[MoveKind, str, Scene]]:

@@ -174,10 +174,17 @@ class _Caller:
             raise CallError(f"what it returned is no prompt: {error}", function) from None
 
     def outcomes(self, moves: Sequence[Move], base: _Sides) -> list[Outcome]:
-        """Return the outcome of each move."""
+        """Return the outcome of each move, in order. Moves that change a copy come last: others are called in it."""
+        found: dict[int, Outcome] = {}
+
+        def note(number: int) -> None:
+            found[number] = self.outcome(moves[number], base)
+
         with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_AT_ONCE)) as pool:
             try:
-                return list(pool.map(lambda move: self.outcome(move, base), moves))
+                for last in (False, True):
+                    list(pool.map(note, [n for n, move in enumerate(moves) if (move.then is not None) == last]))
+                return [found[number] for number in range(len(moves))]
             except BaseException:  # such as an interrupt: stop everything that was started
                 self.given_up.set()
                 pool.shutdown(cancel_futures=True)
@@ -185,17 +192,17 @@ class _Caller:
 
     def outcome(self, move: Move, base: _Sides) -> Outcome:
         """Return the outcome of one move."""
-        skipped = move.skipped
+        function, skipped = move.copied() if move.copied else (move.function, "")
         if move.then is not None and not skipped:
             try:
-                base = self.call(move.function, move.surroundings)
+                base = self.call(function, move.surroundings)
                 move.then()
             except CallError as error:
                 skipped = f"it fails even before that: {error.reason}"
         if skipped:
             return Outcome(move.kind, move.said, skipped=skipped)
         try:
-            sides = self.call(move.function, move.surroundings)
+            sides = self.call(function, move.surroundings)
         except CallError as error:
             return Outcome(move.kind, move.said, failed=error.reason)
         if move.of_session:

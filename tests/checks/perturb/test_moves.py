@@ -119,11 +119,17 @@ def test_temp(project: Path) -> None:
 def test_folder(project: Path) -> None:
     """In a copy, the function's file and its modules are those of the copy, but for what is not in it."""
     path = (str(project), str(project / "src"), str(project / "gone"), "/usr/lib", str(project.parent))
-    move = plan(project, Function("", str(project / "prompts.py"), "make", path))["folder"]
+    moves = plan(project, Function("", str(project / "prompts.py"), "make", path))
+    move = moves["folder"]
     copy = move.surroundings.folder
     assert move.surroundings.environment["PWD"] == copy
-    assert move.function.file == f"{copy}/prompts.py"
-    assert move.function.path == (copy, f"{copy}/src", *path[2:])
+    assert not os.path.exists(copy)  # it is made when it is needed, beside other calls
+    assert move.copied is not None
+    function, problem = move.copied()
+    assert (function.file, problem) == (f"{copy}/prompts.py", "")
+    assert function.path == (copy, f"{copy}/src", *path[2:])
+    assert moves["line ends"].surroundings.folder == copy
+    assert moves["line ends"].copied is move.copied  # one copy for both
 
 
 def test_the_type_names_every_move() -> None:
