@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from deepprompt.checks.lint.kinds import has_prompts
+from deepprompt.checks.lint.kinds import is_repository
 from deepprompt.checks.lint.linted import Linted, lint_subject
 from deepprompt.checks.lint.subjects import subject_of_files
 from deepprompt.checks.settings import Settings
@@ -31,7 +31,7 @@ def lint_folder(target: str, path: str, settings: Settings, model: str, jobs: in
     """
     names, refused = list_texts(target, path)
     batches = [names[start : start + _BATCH] for start in range(0, len(names), _BATCH)]
-    known = has_prompts(shown_path(target, name) for name in names)
+    known = is_repository((shown_path(target, name) for name in names), os.path.normpath(target))
     work = partial(_lint_files, target, path, settings, model, known)
     done = 0
     for results in _map(work, batches, jobs if len(names) > _FEW else 1):
@@ -69,5 +69,5 @@ def _lint_file(target: str, path: str, settings: Settings, model: str, known: bo
     read = read_text_file(target, path, name)
     if isinstance(read, str):
         return Linted(target, (), (), 0, unread=(read,))
-    subject = replace(subject_of_files(target, [read]), is_found=True, beside_prompts=known)
+    subject = replace(subject_of_files(target, [read]), is_found=True, in_repository=known)
     return lint_subject(subject, settings, model)

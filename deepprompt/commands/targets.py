@@ -7,7 +7,7 @@ from dataclasses import replace
 from glob import escape, glob
 
 from deepprompt.checks.lint.findings import Subject
-from deepprompt.checks.lint.kinds import has_prompts
+from deepprompt.checks.lint.kinds import is_repository
 from deepprompt.checks.lint.subjects import subject_of, subject_of_files, subjects_of_requests
 from deepprompt.checks.lock.file import read_lock
 from deepprompt.checks.lock.lock import LockedPrompt, lock_prompt
@@ -80,8 +80,8 @@ def _folder(target: str, path: str) -> Subject:
     texts = [one for one in read if not isinstance(one, str)]
     refused += [one for one in read if isinstance(one, str)]
     presets, problems = load_presets(target, path)
-    known = has_prompts(place for place, _ in texts)
-    subject = replace(subject_of_files(target, texts), is_found=True, beside_prompts=known)
+    known = is_repository((place for place, _ in texts), os.path.normpath(target))
+    subject = replace(subject_of_files(target, texts), is_found=True, in_repository=known)
     subject = replace(subject, unread=tuple(sorted(refused)))
     return replace(subject, presets=tuple(presets), problems=tuple(problems))
 

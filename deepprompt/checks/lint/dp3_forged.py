@@ -58,6 +58,8 @@ _MOST_NAMED = 3
 _STRUCK = re.compile(r"<s>[^<>\n]{1,400}+</s>")  # HTML's crossed-out text
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,2}+)(?!`)[^`\n]{1,300}+\1(?!`)")
 _OWN_BLOCK = re.compile(r"\s*<(?P<name>[\w-]{2,60})(?:\s[^<>\n]{0,200})?>")
+# In documents: what hides nothing, such as the colors of a terminal, and one character that is shown between quotes.
+_UNPRINTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|(?<=[`\"'])[^\x00-\xff](?=[`\"'])")
 _SEVERAL = {
     TOKEN: "control tokens of a model's vocabulary",
     SPEAKER: "speakers' tags on lines of their own",
@@ -70,6 +72,9 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
     real = True  # a rendered prompt has one real boundary
     before = Segment("", "", "", "")
     for segment in subject.segments:
+        kind = subject.kind(segment)
+        if kind == "output":  # programs print colors and other encodings
+            continue
         text = plain(segment)
         if subject.is_instruction_file(segment):
             if segment.changing:  # the file was cut at a boundary, which is in neither piece
@@ -84,7 +89,7 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
             real = not match and not segment.changing
         if subject.is_file and text.startswith("\ufeff"):  # files are read without a byte order mark
             text = " " + text[1:]
-        found = [*_hidden(text), *_forged(text, subject, segment)]
+        found = [*_hidden(_UNPRINTED.sub(" ", text) if kind == "document" else text), *_forged(text, subject, segment)]
         lines = Lines(segment.text if found else "")
         for code, offset, message in found:
             yield Finding(code, message, subject.name, segment.place, *lines.at(offset))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os.path import normpath
 from typing import Any
 
 from deepprompt.checks.lint.kinds import Kind, is_sent_whole, is_titled, kind_of
@@ -76,16 +77,18 @@ class Subject:
     """The files and folders of a folder that could not be read, each with the reason."""
     is_found: bool = False
     """Whether it is a file that was found in a folder, rather than named: it may be no prompt at all."""
-    beside_prompts: bool = False
-    """Whether that folder has files that are known as prompts; then the others may be mere documents."""
+    in_repository: bool = False
+    """Whether that folder is more than a folder of parts; then a file that is not known may be a mere document."""
     presets: tuple[Preset, ...] = ()
     """The presets of a folder."""
     problems: tuple[str, ...] = ()
     """What is wrong with presets that cannot be loaded."""
 
     def kind(self, segment: Segment) -> Kind:
-        """Return what a segment is to an agent: a prompt, unless it was found in a folder beside known prompts."""
-        return kind_of(segment.place, segment.text) if self.is_found and self.beside_prompts else "prompt"
+        """Return what a segment is to an agent: a prompt, unless it was found in a repository."""
+        if not (self.is_found and self.in_repository):
+            return "prompt"
+        return kind_of(segment.place, segment.text, normpath(self.name))
 
     def is_sent_whole(self, segment: Segment) -> bool:
         """Whether a segment is known to be sent as it is: all but the files of a folder that a tool may read."""
@@ -96,7 +99,7 @@ class Subject:
 
         Files of a repository are. In a folder of parts, those are that do not tell a model who it is.
         """
-        found = self.is_found and (self.beside_prompts or is_titled(segment.text))
+        found = self.is_found and (self.in_repository or is_titled(segment.text))
         return self.is_file and (found or is_sent_whole(segment.place))
 
     def is_instruction_file(self, segment: Segment) -> bool:

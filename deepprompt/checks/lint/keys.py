@@ -58,6 +58,10 @@ _WORDY = re.compile(
 _CHANGE = re.compile(
     r"(?<=[a-z])[^a-z]|(?<=[A-Z])[^A-Za-z]|(?<=[A-Z])[a-z]|(?<=[0-9])[^0-9]|(?<=[^A-Za-z0-9])[A-Za-z0-9]"
 )
+_DIGEST_LABEL = 24  # characters before a value that may say that it is a checksum
+_DIGEST = re.compile(
+    r"(?:sha-?\d{1,3}|integrity|checksum|digest|hash)[\"'`]?[ \t]{0,3}[:=-][ \t]{0,3}[\"'`]?$", re.IGNORECASE
+)
 _CHANGES = 4  # the fewest switches between kinds of characters in a random value
 _FEWEST = 8  # the fewest different characters in a value that is not filler
 _SHORTEST = 40  # the fewest characters of a private key that is not only mentioned
@@ -113,7 +117,8 @@ def _prefixed(text: str) -> Iterator[Key]:
     for kind, start, stop, key in find_secrets(text):
         match = _EXTENTS.get(kind, _TOKEN).match(text, start)
         end = max(match.end(), stop) if match else stop
-        yield Key(kind, sha256_hex(key)[:12], start, end, _is_example(kind, text[start:end]))
+        digest = _DIGEST.search(text, max(0, start - _DIGEST_LABEL), start) is not None
+        yield Key(kind, sha256_hex(key)[:12], start, end, digest or _is_example(kind, text[start:end]))
 
 
 def excerpt(text: str) -> str:

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-Kind = Literal["prompt", "reference", "document"]
-"""A prompt is sent whole, a reference is read by a tool when an agent needs it, and a document is for people."""
+Kind = Literal["prompt", "reference", "document", "output"]
+"""A prompt is sent whole, a reference is read by a tool when an agent needs it, a document is for people, and output is
+what programs leave behind: logs and lists, without any markup."""
 
 _AGENTS = (
     r"\.(?:agents?|aider|amazonq|augment|claude|clinerules|codex|continue|cursor|deepseek|factory|gemini|goose|junie"
@@ -48,6 +49,7 @@ _ROLE = re.compile(
 )
 _STAMPED = re.compile(r"\s*[*_]{0,2}[A-Za-z]{4,20}[*_]{0,2}: [^\n]{1,80}\n[*_]{0,2}[A-Za-z ]{2,20}[*_]{0,2}: ")
 _SHORT, _LONG = 1_000, 20_000
+_MARKUP = (".md", ".mdc", ".rst")
 
 
 def is_sent_whole(path: str) -> bool:
@@ -61,27 +63,35 @@ def is_titled(text: str) -> bool:
     return len(text) > _LONG or (titled and not _has_role(text))
 
 
-def kind_of(path: str, text: str) -> Kind:
-    """Return what a file of a folder that has prompts is to an agent."""
-    path = _posix(path)
-    if _EXAMPLE.search(path):
-        return "document"
+def kind_of(path: str, text: str, root: str = "") -> Kind:
+    """Return what a file of a repository is to an agent. `root` is the folder that was named, and begins the path.
+
+    Whoever names a folder of documents wants them linted, so only the folders below it can make a document.
+    """
+    path, below = _posix(path), _below(path, root)
+    document: Kind = "document" if path.endswith(_MARKUP) else "output"
+    if _EXAMPLE.search(below):
+        return document
     if _SENT_WHOLE.search(path):
         return "prompt"
-    if _RECORDS.search(path) or _FOR_PEOPLE.search(path):
-        return "document"
+    if _RECORDS.search(below) or _FOR_PEOPLE.search(below):
+        return document
     told = _PROMPTS.search(path) is not None or (_has_role(text) and len(text) <= _LONG)
     if _REFERENCES.search(path):
         return "prompt" if told else "reference"
-    return "prompt" if told and not _DOCS.search(path) else "document"
+    return "prompt" if told and not _DOCS.search(below) else document
 
 
-def has_prompts(paths: Iterable[str]) -> bool:
-    """Whether some of the files of a folder are prompts or references by their paths.
+def is_repository(paths: Iterable[str], root: str = "") -> bool:
+    """Whether some of the files of a folder are prompts, references or for people by their paths.
 
     Otherwise it is a folder of parts, and every text in it counts as a prompt.
     """
-    return any(kind_of(path, "") != "document" for path in paths)
+    for path in paths:
+        below = _below(path, root)
+        if _FOR_PEOPLE.search(below) or _DOCS.search(below) or kind_of(path, "", root) in ("prompt", "reference"):
+            return True
+    return False
 
 
 def _has_role(text: str) -> bool:
@@ -90,3 +100,7 @@ def _has_role(text: str) -> bool:
 
 def _posix(path: str) -> str:
     return path.replace("\\", "/")
+
+
+def _below(path: str, root: str) -> str:
+    return _posix(path).removeprefix(f"{_posix(root)}/") if root else _posix(path)

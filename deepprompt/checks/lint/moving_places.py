@@ -35,7 +35,8 @@ _NOBODY = re.compile(
     r"[a-z]|you|me|someone|somebody|foo|bar|alice|bob|carol|john|jane|johndoe|janedoe|john\.doe|jdoe|example|test|tester|dev"
     r"|developer|runner|runneradmin|ubuntu|debian|node|app|vscode|codespace|coder|jovyan|git|deploy|deployer|docker|container"
     r"|circleci|jenkins|vagrant|pi|admin|administrator|root|guest|agent|sandbox|nonroot|linuxbrew|shared|public|default|www"
-    r"|www-data|gitpod|project|nobody|suspect|victim|attacker|student|employee|target|workspace|\.\.\.?|…|.{0,60}(?:user|name|your|xxx).{0,60}"
+    r"|www-data|gitpod|project|nobody|suspect|victim|attacker|student|employee|target|workspace|site|web|webapp|httpd|nginx|azureuser|ec2-user|opc|centos|fedora|kali|ftp|data"
+    r"|devcontainers?|codespaces?|postgres|oracle|steam|odoo|frappe|appuser|pwuser|service|\.\.\.?|…|.{0,60}(?:user|name|your|xxx).{0,60}"
 )
 # A path in an example, and words beside one that is shown as a fault or in a log.
 _SHOWN_PATH = re.compile(r"[\\/](?:my[-_]?(?:project|app|repo)|example|foo|some[-_]project)\w*(?:[\\/]|$)", CASELESS)

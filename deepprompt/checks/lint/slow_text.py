@@ -139,7 +139,7 @@ def _slow_texts(subject: Subject) -> Iterator[SlowText]:
     """Yield the slow texts of a subject; the boundary ends them."""
     for segment in subject.segments[: prefix_end(subject.segments)]:
         kind = subject.kind(segment)
-        if segment.changing or segment.kind == "setting" or kind == "document":
+        if segment.changing or segment.kind == "setting" or kind in ("document", "output"):
             continue
         text = plain(segment)
         boundary = REAL_BOUNDARY.search(text) if BOUNDARY_LINE in text else None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deepprompt.checks.lint.kinds import has_prompts, is_sent_whole, kind_of
+from deepprompt.checks.lint.kinds import is_repository, is_sent_whole, kind_of
 from deepprompt.cli import main
 
 ROLE = "You are a careful agent.\n"
@@ -37,6 +37,9 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "a readme of skills": ("skills/README.md", PLAIN, "document"),
     "an example": ("skills/deploy/examples.md", PLAIN, "document"),
     "anything else": ("src/notes.md", PLAIN, "document"),
+    "what a program printed": ("build_log.txt", PLAIN, "output"),
+    "a list of packages": ("requirements.txt", PLAIN, "output"),
+    "a prompt without markup": ("prompts/system.txt", PLAIN, "prompt"),
 }
 
 
@@ -48,9 +51,49 @@ def test_a_file_of_a_folder_has_a_kind(path: str, text: str, wanted: str) -> Non
 
 def test_a_folder_of_parts_has_no_known_prompt() -> None:
     """Then every text in it counts."""
-    assert not has_prompts(["intro.md", "tools.md", "docs/guide.md"])
-    assert has_prompts(["intro.md", "AGENTS.md"])
-    assert has_prompts(["skills/a/reference.md"])
+    assert not is_repository(["intro.md", "tools.txt", "notes/3.md"])
+    assert is_repository(["intro.md", "AGENTS.md"])
+    assert is_repository(["intro.md", "README.md"])
+    assert is_repository(["skills/a/reference.md"])
+
+
+def test_the_folder_that_was_named_makes_no_document() -> None:
+    """Folders below it do."""
+    assert not is_repository(["docs/a.md", "docs/b.md"], "docs")
+    assert kind_of("docs/a.md", ROLE, "docs") == "prompt"
+    assert kind_of("docs/docs/a.md", ROLE, "docs") == "document"
+    assert kind_of("tests/prompts/a.md", PLAIN, "tests") == "prompt"
+
+
+def test_output_of_programs_is_searched_for_keys_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A text without markup counts as a prompt in a repository only if it is one."""
+    for name in ("AGENTS.md", "build.txt", "prompts/system.txt", "tail.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{ROLE if name == 'tail.txt' else ''}a\u202eb\npassword: OqkVCJTBJahe84\n")
+    prompts = {(code, name) for code in ("DP302", "DP501") for name in ("AGENTS.md", "prompts/system.txt", "tail.txt")}
+    assert found(tmp_path, capsys) == {*prompts, ("DP501", "build.txt")}
+
+
+# A text of a document, and whether something in it hides.
+SHOWN = {
+    "the colors of a terminal": ("a \x1b[32mgreen\x1b[0m line", False),
+    "a lost letter": ("scripts\x08uild.bat", False),
+    "one character between quotes": ("the file begins with `\ufeff`", False),
+    "two between quotes": ("the file begins with `\ufeff\ufeff`", True),
+    "one in a word": ("pass\u200bword", True),
+    "a tag": ("hello \U000e0041", True),
+}
+
+
+@pytest.mark.parametrize(("text", "hides"), SHOWN.values(), ids=SHOWN)
+def test_a_document_may_show_control_characters(
+    text: str, hides: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What hides text from a reader is found in it; a prompt has no use for any of them."""
+    (tmp_path / "AGENTS.md").write_text(f"{text}\n")
+    (tmp_path / "NEWS.md").write_text(f"# News\n\n{text}\n")
+    wanted = {("DP301", "AGENTS.md"), ("DP301", "NEWS.md")} if hides else {("DP301", "AGENTS.md")}
+    assert found(tmp_path, capsys) == wanted
 
 
 MOVING = "Today's date is 2026-11-16.\nThe server's notes are in /home/eve/notes.\n"
