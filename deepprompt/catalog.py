@@ -1,9 +1,9 @@
 """Prompt parts by family, version and name: the bundled ones, or your own from a folder or an installed package.
 
-The layout is `<family>/<version>/<part>.md`; the name of a part may contain folders. The tables of a version lie beside
-its parts, and `preset.table` has the order. The bytes of a file are the bytes that are sent. A `MANIFEST` (per line
-SHA-256, size and path of a file) is checked whenever a file is loaded, so an altered, half-upgraded or CRLF-converted
-part is an error, never a prompt. The bundled catalogue always has a manifest; in your own it is optional.
+The layout is `<family>/<version>/<part>.md`; the name of a part may contain folders. The bytes of a file are the bytes
+that are sent. A `MANIFEST` (per line SHA-256, size and path of a file) is checked whenever a file is loaded, so an
+altered, half-upgraded or CRLF-converted part is an error, never a prompt. The bundled catalogue always has a manifest;
+in your own it is optional. Which parts make a prompt, and in which order, is in presets: `systems.presets`.
 """
 
 from __future__ import annotations
@@ -14,33 +14,17 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from deepprompt.errors import AssetError, FileRefusedError, UnknownPartError
-from deepprompt.frozen import dataclass
 from deepprompt.manifest import MANIFEST, check_file, parse_manifest, read_bundled
-from deepprompt.prompt import BOUNDARY_PART, Pace, Part
 from deepprompt.sources.files import path_text, read_below
 
 TYPE_CHECKING = False  # as type checkers know it; importing `typing` would take longer than reading all parts
 if TYPE_CHECKING:
     from packaging.version import Version
 
-PRESET = "preset.table"
 SUFFIX = ".md"
 
 _PART_LIMIT = 1 << 24
 _ASK = r"([^@~=!<>\s]+)(?:@(\S+)|\s*([~=!<>].*))?"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a preset table: a part, how often it may change, and when it is in the prompt.
-
-    A part with a `variable` is not emitted: its text goes where other parts have that variable.
-    """
-
-    part: str
-    pace: Pace
-    condition: str
-    variable: str = ""
 
 
 class Catalog:
@@ -54,7 +38,6 @@ class Catalog:
         self.is_released = False
         self._paths = sorted(paths or ())
         self._texts: dict[str, str] = {}  # what was read and checked once
-        self._tables: dict[str, list[Row]] = {}
         if paths is None or MANIFEST in self._paths:
             self._manifest = parse_manifest(self._decoded(MANIFEST, self._bytes(MANIFEST)), label)
             self._paths = sorted(self._manifest)
@@ -124,40 +107,12 @@ class Catalog:
             return self.has(family, version, file)
         return any(path.startswith(f"{family}/{version}/") for path in self._paths)
 
-    def table(self, family: str, version: str, name: str = PRESET) -> list[Row]:
-        """Return one of a version's preset tables: its parts in order."""
-        path = f"{family}/{version}/{name}"
-        if path not in self._tables:
-            self._tables[path] = self._rows(family, version, name)
-        return list(self._tables[path])
-
-    def _rows(self, family: str, version: str, name: str) -> list[Row]:
-        path = f"{family}/{version}/{name}"
-        rows, faults = [], []
-        for number, columns in self.lines(family, version, name):
-            if len(columns) not in (3, 4) or columns[1].upper() not in Pace.__members__:
-                paces = ", ".join(pace.name.lower() for pace in Pace)
-                faults.append(f"{path}:{number}: a row is PART PACE CONDITION [VARIABLE], with a pace of {paces}")
-            elif columns[0] == BOUNDARY_PART:
-                faults.append(f"{path}:{number}: no part may be called {BOUNDARY_PART!r}")
-            else:
-                rows.append(Row(columns[0], Pace[columns[1].upper()], columns[2], *columns[3:]))
-        if faults:
-            raise AssetError(f"{self.label}: {'; '.join(faults)}")
-        return rows
-
-    def lines(self, family: str, version: str, name: str) -> list[tuple[int, list[str]]]:
-        """Return the non-empty lines of a table as columns, with their numbers; `#` starts a comment."""
-        lines = enumerate(self.file(family, version, name).split("\n"), 1)
-        split = [(number, line.partition("#")[0].split()) for number, line in lines]
-        return [(number, columns) for number, columns in split if columns]
-
     def names(self, family: str, version: str) -> list[str]:
         """Return the names of all parts of a version, sorted."""
         return [name.removesuffix(SUFFIX) for name in self.files(family, version) if name.endswith(SUFFIX)]
 
     def files(self, family: str, version: str) -> list[str]:
-        """Return the names of all files of a version, sorted: its parts, its tables, its data."""
+        """Return the names of all files of a version, sorted: its parts, its preset, its data."""
         folder = f"{family}/{version}/"
         return [path.removeprefix(folder) for path in self._paths if path.startswith(folder)]
 
@@ -175,30 +130,6 @@ class Catalog:
     def text(self, family: str, version: str, part: str) -> str:
         """Return the exact text of a part."""
         return self.file(family, version, part + SUFFIX)
-
-    def parts(self, ask: str, condition: str = "always") -> tuple[Part, ...]:
-        """Return the parts of a version that have a condition, in the order of its table."""
-        family, version = self.resolve(ask)
-        rows = self.table(family, version)
-        parts = tuple(
-            Part(
-                row.part,
-                self.text(family, version, row.part),
-                row.pace,
-                self.origin(family, version, row.part),
-            )
-            for row in rows
-            if row.condition == condition
-        )
-        if not parts and condition != "always":
-            from deepprompt.text.suggest import did_you_mean
-
-            known = list(dict.fromkeys(["always", *[row.condition for row in rows]]))
-            raise UnknownPartError(
-                f"{self.label}: no part of {family}/{version} has the condition {condition!r}; "
-                f"{did_you_mean(str(condition), known)}"
-            )
-        return parts
 
     def origin(self, family: str, version: str, part: str) -> str:
         """Return the origin of a part of this catalogue."""
@@ -232,9 +163,6 @@ class Catalog:
         from deepprompt.text.suggest import did_you_mean
 
         family, version, name = path.split("/", 2)
-        if name == PRESET and (parts := self.names(family, version)):
-            such_as = f"{parts[0]} release always"
-            return f"that table has the order of the parts, one a line: PART PACE CONDITION, such as {such_as!r}"
         if names := self.files(family, version):
             return did_you_mean(name, names, f"{family}/{version}/ has")
         if family in self.families():

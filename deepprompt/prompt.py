@@ -12,11 +12,15 @@ from enum import IntEnum
 from functools import cached_property
 
 from deepprompt.errors import PaceError
-from deepprompt.frozen import dataclass
+from deepprompt.frozen import dataclass, field
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from deepprompt.words import NoteKind
+
+    _T = TypeVar("_T")
 
 _SUCH_AS = "parts, such as Part('base', text, Pace.RELEASE, origin)"
 
@@ -104,7 +108,7 @@ class Prompt:
     """
 
     parts: tuple[Part, ...]
-    tools: tuple[Mapping[str, object], ...] = ()
+    tools: tuple[Mapping[str, object], ...] = field(default_factory=tuple)
     notes: tuple[Note, ...] = ()
     fixed_order: bool = False
     messages: tuple[Mapping[str, object], ...] = ()
@@ -133,10 +137,21 @@ class Prompt:
         *,
         fixed_order: bool,
     ) -> Prompt:
-        """Return a prompt of parts whose order was checked before: what a turn of a session costs is all but this."""
+        """Return a prompt of parts whose order was checked before: what a turn of a session costs is all but this.
+
+        Several prompts can be made with the same `tools`: each has copies of its own, made when they are asked for.
+        """
         prompt = object.__new__(cls)
-        prompt.__dict__.update(parts=parts, tools=tools, notes=notes, fixed_order=fixed_order, messages=())
+        prompt.__dict__.update(parts=parts, shared_tools=tools, notes=notes, fixed_order=fixed_order, messages=())
         return prompt
+
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name):
+            if name != "tools" or "shared_tools" not in self.__dict__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            tools = self.__dict__["tools"] = copied(self.__dict__["shared_tools"])
+            return tools
 
     def __str__(self) -> str:
         return self.text
@@ -195,6 +210,15 @@ class Prompt:
             if part.pace is Pace.TURN:
                 return self.parts[:index]
         return self.parts
+
+
+def copied(value: _T) -> _T:
+    """Return a copy of JSON-like data in which no list and no mapping is the original's."""
+    if isinstance(value, Mapping):
+        return {key: copied(each) for key, each in value.items()}  # type: ignore[return-value]
+    if isinstance(value, list | tuple):
+        return type(value)([copied(each) for each in value])
+    return value
 
 
 def write_part(part: Part) -> list[object]:

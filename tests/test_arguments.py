@@ -64,7 +64,7 @@ PROJECT = (
     "SystemPromptBuilder: project takes a ProjectContext, such as discover_project_context(cwd).with_git(read_git(cwd))"
 )
 BASE = "SystemPromptBuilder: static_base takes text (files go to instructions=, parts to base_parts=)"
-PARTS = "parts, as bundled().parts('base~=1.0') returns"
+PARTS = "parts, such as Part('base', text, Pace.RELEASE, origin)"
 TOOLS = "SystemPromptBuilder.compose: tools takes definitions, as tool_definitions(['Bash']) returns"
 IN_PROMPT = "Prompt: parts takes parts, such as Part('base', text, Pace.RELEASE, origin)"
 SNAPSHOT = f"not {GIT!r:.60}"
@@ -325,7 +325,7 @@ OTHERS: dict[str, tuple[Callable[[], object], type[DeepPromptError], str]] = {
         ToolError,
         f"fingerprint: system takes text, such as prompt.text, not {PROMPT!r:.60}",
     ),
-    "parts": (lambda: api.bundled().parts(None), UnknownPartError, ASK),
+    "ask": (lambda: api.bundled().resolve(None), UnknownPartError, ASK),
     "folder": (lambda: api.from_folder(None), AssetError, f"from_folder {FOLDER}, not None"),
     "package": (
         lambda: api.from_package(None), AssetError, "from_package takes the name of an installed package, not None",

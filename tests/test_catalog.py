@@ -15,17 +15,9 @@ from pathlib import Path
 import pytest
 
 import deepprompt
-from deepprompt.catalog import (
-    PRESET,
-    Catalog,
-    Row,
-    bundled,
-    from_folder,
-    from_package,
-)
+from deepprompt.catalog import Catalog, bundled, from_folder, from_package
 from deepprompt.errors import AssetError, UnknownPartError
 from deepprompt.manifest import MANIFEST, manifest_text, parse_manifest
-from deepprompt.prompt import Pace, Part
 from tests.support.layout import lay_out
 
 PACKAGE = Path(deepprompt.__file__).parent
@@ -34,18 +26,19 @@ IDENTITY = "base/1.0.0/identity.md"
 DIGEST = "0" * 64
 
 CRLF_HINT = "has had its line ends converted to CRLF; check it out with `-text` in .gitattributes, or reinstall"
-ROW_HINT = "a row is PART PACE CONDITION [VARIABLE], with a pace of release, project, session, turn"
 
 POSIX_ONLY = {"fcntl", "grp", "pwd", "resource", "syslog", "termios", "tty", "pty", "posix", "crypt", "nis", "spwd"}
 
 
 def versions_folder(root: Path, *versions: str, family: str = "base") -> Path:
     """Write a family in several versions, each with one part that says which it is."""
-    files: dict[str, str | bytes] = {}
-    for version in versions:
-        files[f"{family}/{version}/{PRESET}"] = "one release always\n"
-        files[f"{family}/{version}/one.md"] = f"{family} {version}"
-    return lay_out(root, files)
+    return lay_out(root, {f"{family}/{version}/one.md": f"{family} {version}" for version in versions})
+
+
+def texts(catalog: Catalog, ask: str = "base") -> dict[str, str]:
+    """Return the text of every file of a version."""
+    family, version = catalog.resolve(ask)
+    return {name: catalog.file(family, version, name) for name in catalog.files(family, version)}
 
 
 def clean_environment(**changes: str) -> dict[str, str]:
@@ -86,30 +79,6 @@ class TestBundled:
     def test_is_read_once(self) -> None:
         """The bundled catalogue is one object for the whole process."""
         assert bundled() is bundled()
-
-    def test_parts_of_the_base(self) -> None:
-        """The base prompt is identity, tools and style, each with its pace, its origin and the text of its file."""
-        assert bundled().parts("base@1.0.0") == tuple(
-            Part(name, (ASSETS / f"base/1.0.0/{name}.md").read_bytes().decode(), Pace.RELEASE, origin)
-            for name, origin in (
-                ("identity", "deepprompt:base/1.0.0/identity.md"),
-                ("tools", "deepprompt:base/1.0.0/tools.md"),
-                ("style", "deepprompt:base/1.0.0/style.md"),
-            )
-        )
-
-    def test_parts_by_condition(self) -> None:
-        """Parts of another condition are had by naming it; one that no row has is an error that lists them."""
-        assert [part.name for part in bundled().parts("base", condition="skills")] == ["skills_help"]
-        with pytest.raises(UnknownPartError) as caught:
-            bundled().parts("base", condition="skill")
-        said = "no part of base/1.0.0 has the condition 'skill'; there are: always, skills"
-        assert str(caught.value) == f"deepprompt: {said}"
-
-    def test_always_is_a_condition_of_every_table(self, tmp_path: Path) -> None:
-        """Where no part is always in the prompt, there are none to be had, and that is no mistake."""
-        lay_out(tmp_path, {f"f/1/{PRESET}": "one release chat\n", "f/1/one.md": "1"})
-        assert from_folder(tmp_path).parts("f") == ()
 
     def test_manifest_lists_every_file(self) -> None:
         """The manifest is that of the files on disk, sorted, with none missing and none too many."""
@@ -165,8 +134,7 @@ class TestVerified:
 
     def test_untouched(self, copy: Path) -> None:
         """A faithful copy of the bundled parts has their texts."""
-        texts = [part.text for part in from_folder(copy).parts("base")]
-        assert texts == [part.text for part in bundled().parts("base")]
+        assert texts(from_folder(copy)) == texts(bundled())
 
     @pytest.mark.parametrize(
         "damage",
@@ -186,20 +154,20 @@ class TestVerified:
         data = path.read_bytes()
         path.write_bytes(damage(data))
         with pytest.raises(AssetError) as caught:
-            from_folder(copy).parts("base")
+            texts(from_folder(copy))
         found, right = sha256(damage(data)).hexdigest(), sha256(data).hexdigest()
         assert str(caught.value) == (
             f"{copy}: {IDENTITY} was altered: its SHA-256 is {found}, MANIFEST says {right}; "
             "restore it, or release a new version"
         )
 
-    @pytest.mark.parametrize("name", [IDENTITY, "base/1.0.0/preset.table"])
+    @pytest.mark.parametrize("name", [IDENTITY, "base/1.0.0/preset.toml"])
     def test_line_ends_converted(self, copy: Path, name: str) -> None:
-        """A part or table whose line ends became CRLF is an error that says so."""
+        """A part or preset whose line ends became CRLF is an error that says so."""
         path = copy / name
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
         with pytest.raises(AssetError) as caught:
-            from_folder(copy).parts("base")
+            texts(from_folder(copy))
         assert str(caught.value) == f"{copy}: {name} {CRLF_HINT}"
 
     def test_everything_converted(self, copy: Path) -> None:
@@ -208,13 +176,13 @@ class TestVerified:
             if path.is_file():
                 path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
         with pytest.raises(AssetError, match="CRLF"):
-            from_folder(copy).parts("base")
+            texts(from_folder(copy))
 
     def test_removed(self, copy: Path) -> None:
         """A part that the manifest lists and the folder lacks is an error, not a shorter prompt."""
         (copy / IDENTITY).unlink()
         with pytest.raises(AssetError) as caught:
-            from_folder(copy).parts("base")
+            texts(from_folder(copy))
         assert str(caught.value) == (
             f"{copy}: {IDENTITY} cannot be read (there is no such file); restore it, or release a new version"
         )
@@ -224,7 +192,7 @@ class TestVerified:
         (copy / IDENTITY).unlink()
         (copy / IDENTITY).mkdir()
         with pytest.raises(AssetError, match=r"identity\.md cannot be read \(not a regular file\)"):
-            from_folder(copy).parts("base")
+            texts(from_folder(copy))
 
     def test_not_in_the_manifest(self, copy: Path) -> None:
         """A file that the manifest does not list is not a part, even if it is there."""
@@ -233,7 +201,7 @@ class TestVerified:
             from_folder(copy).text("base", "1.0.0", "extra")
         assert str(caught.value) == (
             f"{copy} has no base/1.0.0/extra.md; "
-            "base/1.0.0/ has: identity.md, preset.table, skills_help.md, style.md, tools.md"
+            "base/1.0.0/ has: identity.md, preset.toml, skills_help.md, style.md, tools.md"
         )
 
     def test_checked_when_it_is_read(self, copy: Path) -> None:
@@ -310,52 +278,6 @@ class TestManifest:
         assert "MANIFEST" in ran.stdout, ran.stderr
 
 
-class TestTable:
-    """One row a part: its name, its pace, its condition."""
-
-    def test_rows(self, tmp_path: Path) -> None:
-        """Rows keep their order; comments, blank lines, any blanks and the case of a pace do not matter."""
-        table = "# heading\n\nb release always # last words\r\n  a\tTURN   git  \nc Session x"
-        lay_out(tmp_path, {f"f/1/{PRESET}": table})
-        assert from_folder(tmp_path).table("f", "1") == [
-            Row("b", Pace.RELEASE, "always"),
-            Row("a", Pace.TURN, "git"),
-            Row("c", Pace.SESSION, "x"),
-        ]
-
-    @pytest.mark.parametrize("row", ["a", "a release", "a release always X more", "a weekly always", "a 0 always"])
-    def test_malformed(self, tmp_path: Path, row: str) -> None:
-        """A malformed row is an error that names its line and says what a row is."""
-        lay_out(tmp_path, {f"f/1/{PRESET}": f"# heading\n{row}\n"})
-        with pytest.raises(AssetError) as caught:
-            from_folder(tmp_path).table("f", "1")
-        assert str(caught.value) == f"{tmp_path}: f/1/preset.table:2: {ROW_HINT}"
-
-    def test_not_utf8(self, tmp_path: Path) -> None:
-        """A table that is not UTF-8 is an asset error that names the file and the byte."""
-        lay_out(tmp_path, {f"f/1/{PRESET}": b"one release always\n# caf\xe9\n"})
-        with pytest.raises(AssetError) as caught:
-            from_folder(tmp_path).table("f", "1")
-        assert str(caught.value) == f"{tmp_path}: f/1/preset.table: not UTF-8 at byte 24"
-
-    def test_missing(self, tmp_path: Path) -> None:
-        """A version without a table is an error that says what the table is for, and how it starts."""
-        lay_out(tmp_path, {"f/1/one.md": "1", "f/1/two.md": "2"})
-        with pytest.raises(UnknownPartError) as caught:
-            from_folder(tmp_path).parts("f@1")
-        assert str(caught.value) == (
-            f"{tmp_path} has no f/1/preset.table; that table has the order of the parts, one a line: "
-            "PART PACE CONDITION, such as 'one release always'"
-        )
-
-    @pytest.mark.parametrize("name", ["gone", "../../../secret", "/etc/hostname"])
-    def test_names_no_part(self, tmp_path: Path, name: str) -> None:
-        """A row that names no part of its version is an error, wherever the name leads."""
-        lay_out(tmp_path, {"secret.md": "s", f"parts/f/1/{PRESET}": f"{name} release always\n"})
-        with pytest.raises(UnknownPartError, match=r"has no f/1/.*\.md; "):
-            from_folder(tmp_path / "parts").parts("f")
-
-
 class TestResolve:
     """Which version is meant."""
 
@@ -394,7 +316,7 @@ class TestResolve:
     def test_found(self, several: Catalog, ask: str, version: str) -> None:
         """A family alone is its newest version, `@` an exact one, a specifier the newest that meets it."""
         assert several.resolve(ask) == ("base", version)
-        assert several.parts(ask)[0].text == f"base {version}"
+        assert texts(several, ask) == {"one.md": f"base {version}"}
 
     @pytest.mark.parametrize(
         ("ask", "said"),
@@ -525,7 +447,7 @@ class TestText:
             bundled().text("base", "1.0.0", "nope")
         assert str(caught.value) == (
             "deepprompt has no base/1.0.0/nope.md; "
-            "base/1.0.0/ has: identity.md, preset.table, skills_help.md, style.md, tools.md"
+            "base/1.0.0/ has: identity.md, preset.toml, skills_help.md, style.md, tools.md"
         )
 
     def test_unknown_family(self) -> None:
@@ -542,11 +464,9 @@ class TestText:
         assert str(caught.value) == f"{tmp_path} has no base/1.0.0/one.md; families: none"
 
     def test_unknown_version(self) -> None:
-        """A part or table of a version that there is not is an error that lists the versions of the family."""
+        """A part of a version that there is not is an error that lists the versions of the family."""
         with pytest.raises(UnknownPartError, match=r"base/9\.9/identity\.md.*1\.0\.0"):
             bundled().text("base", "9.9", "identity")
-        with pytest.raises(UnknownPartError, match=r"base/9\.9/preset\.table.*1\.0\.0"):
-            bundled().table("base", "9.9")
 
 
 class TestFolder:
@@ -557,7 +477,8 @@ class TestFolder:
         versions_folder(tmp_path, "1.0", family="mine")
         catalog = from_folder(tmp_path)
         assert catalog.families() == ["mine"]
-        assert catalog.parts("mine") == (Part("one", "mine 1.0", Pace.RELEASE, f"{tmp_path}:mine/1.0/one.md"),)
+        assert texts(catalog, "mine") == {"one.md": "mine 1.0"}
+        assert catalog.origin("mine", "1.0", "one") == f"{tmp_path}:mine/1.0/one.md"
 
     def test_path_or_text(self, tmp_path: Path) -> None:
         """A folder may be given as a path or as text."""
@@ -587,7 +508,7 @@ class TestFolder:
         (parts / "base/1.0/one.md").unlink()
         (parts / "base/1.0/one.md").symlink_to(target)
         with pytest.raises(AssetError) as caught:
-            from_folder(parts).parts("base")
+            texts(from_folder(parts))
         assert str(caught.value) == f"{parts}: base/1.0/one.md cannot be read (leads out of its root)"
 
     def test_link_within(self, tmp_path: Path) -> None:
@@ -604,7 +525,7 @@ class TestFolder:
         (tmp_path / "base/1.0/one.md").unlink()
         os.mkfifo(tmp_path / "base/1.0/one.md")
         with pytest.raises(AssetError, match="not a regular file"):
-            from_folder(tmp_path).parts("base")
+            texts(from_folder(tmp_path))
 
     def test_too_large(self, tmp_path: Path) -> None:
         """A part beyond the limit of what is read is an error, never a part cut short."""
@@ -619,8 +540,7 @@ class TestPackage:
 
     def test_our_own(self) -> None:
         """Our own package, read as other people's are, has the bundled texts."""
-        texts = [part.text for part in from_package("deepprompt").parts("base")]
-        assert texts == [part.text for part in bundled().parts("base")]
+        assert texts(from_package("deepprompt")) == texts(bundled())
 
     def test_without_a_manifest(self, site: Path) -> None:
         """A package needs no manifest; its parts have the package as their origin."""
@@ -628,22 +548,23 @@ class TestPackage:
         versions_folder(site / "parts_of_a" / "assets", "1.0", "1.1", family="mine")
         catalog = from_package("parts_of_a")
         assert (catalog.families(), catalog.versions("mine")) == (["mine"], ["1.0", "1.1"])
-        assert catalog.parts("mine@1.0") == (Part("one", "mine 1.0", Pace.RELEASE, "parts_of_a:mine/1.0/one.md"),)
+        assert texts(catalog, "mine@1.0") == {"one.md": "mine 1.0"}
+        assert catalog.origin("mine", "1.0", "one") == "parts_of_a:mine/1.0/one.md"
 
     def test_other_folder(self, site: Path) -> None:
         """The parts may be in another folder of the package."""
         lay_out(site, {"parts_of_b/__init__.py": ""})
         versions_folder(site / "parts_of_b" / "wording", "1.0")
-        assert from_package("parts_of_b", "wording").parts("base")[0].text == "base 1.0"
+        assert texts(from_package("parts_of_b", "wording")) == {"one.md": "base 1.0"}
 
     def test_with_a_manifest(self, site: Path) -> None:
         """A package with a manifest is verified against it."""
         lay_out(site, {"parts_of_c/__init__.py": ""})
         shutil.copytree(ASSETS, site / "parts_of_c" / "assets")
-        assert from_package("parts_of_c").parts("base")[0].name == "identity"
+        assert "identity.md" in texts(from_package("parts_of_c"))
         (site / "parts_of_c" / "assets" / IDENTITY).write_text("altered")
         with pytest.raises(AssetError, match=r"^parts_of_c: base/1\.0\.0/identity\.md was altered: "):
-            from_package("parts_of_c").parts("base")
+            texts(from_package("parts_of_c"))
 
     def test_removed(self, site: Path) -> None:
         """A part that the manifest of a package lists and the package lacks is an error."""
@@ -653,16 +574,15 @@ class TestPackage:
         with pytest.raises(
             AssetError, match=r"^parts_of_d: base/1\.0\.0/identity\.md cannot be read \(.*\); restore it, or"
         ):
-            from_package("parts_of_d").parts("base")
+            texts(from_package("parts_of_d"))
 
     def test_in_a_zip_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A package in a zip file on the path is read like any other."""
         with zipfile.ZipFile(tmp_path / "parts.zip", "w") as file:
             file.writestr("parts_of_zip/__init__.py", "")
-            file.writestr("parts_of_zip/assets/base/1.0/preset.table", "one release always\n")
             file.writestr("parts_of_zip/assets/base/1.0/one.md", "from a zip")
         monkeypatch.syspath_prepend(str(tmp_path / "parts.zip"))
-        assert from_package("parts_of_zip").parts("base")[0].text == "from a zip"
+        assert texts(from_package("parts_of_zip")) == {"one.md": "from a zip"}
 
     @pytest.mark.parametrize("name", ["parts_of_nobody", "parts_of_nobody.sub"])
     def test_not_installed(self, name: str) -> None:
@@ -729,11 +649,11 @@ def _top_imports(node: ast.AST) -> Iterator[str]:
 
 
 class TestFiles:
-    """Files of a version by name: parts in folders, tables, and anything else."""
+    """Files of a version by name: parts in folders, and anything else."""
 
     @pytest.fixture
     def catalog(self, tmp_path: Path) -> Catalog:
-        """Return a catalogue with a part in a folder, a table, and a file that is no part."""
+        """Return a catalogue with a part in a folder, and files that are no parts."""
         return from_folder(
             lay_out(
                 tmp_path,
@@ -741,7 +661,7 @@ class TestFiles:
                     "f/1.0/one.md": "One.\n",
                     "f/1.0/deep/er/two.md": "Two.\r\n",
                     "f/1.0/deep/two.json": "{}",
-                    "f/1.0/other.table": "# head\n\na b  # c\n\t\n  x\ty z \r\nlast",
+                    "f/1.0/other.toml": "a = 1",
                     "f/1.0/md": "no part",
                     "f/1.0.1/three.md": "Three.\n",
                 },
@@ -760,7 +680,7 @@ class TestFiles:
 
     @pytest.mark.parametrize(
         ("file", "there"),
-        [("one.md", True), ("deep/er/two.md", True), ("other.table", True), ("one", False), ("deep", False)],
+        [("one.md", True), ("deep/er/two.md", True), ("other.toml", True), ("one", False), ("deep", False)],
     )
     def test_has(self, file: str, there: bool, catalog: Catalog) -> None:
         """A version has its files by their whole names, and folders are none."""
@@ -787,10 +707,6 @@ class TestFiles:
             from_folder(lay_out(tmp_path, {"f/1.0/a.json": b"{\xff}"})).file("f", "1.0", "a.json")
         assert str(caught.value) == f"{tmp_path}: f/1.0/a.json: not UTF-8 at byte 1"
 
-    def test_lines(self, catalog: Catalog) -> None:
-        """A table's lines are columns by line number, without comments and blank lines."""
-        assert catalog.lines("f", "1.0", "other.table") == [(3, ["a", "b"]), (5, ["x", "y", "z"]), (6, ["last"])]
-
     def test_nearest_of_many(self) -> None:
         """In a folder of many files the error lists the nearest ones only."""
         with pytest.raises(UnknownPartError) as caught:
@@ -798,25 +714,3 @@ class TestFiles:
         message = "deepprompt has no claude_code/2.1.37/tools/bash.md; did you mean tools/Bash.md"
         assert str(caught.value).startswith(message)
         assert len(str(caught.value)) < 200
-
-    @pytest.mark.parametrize(
-        ("columns", "row"),
-        [
-            ("a release always", Row("a", Pace.RELEASE, "always")),
-            ("a Session !mcp NAME", Row("a", Pace.SESSION, "!mcp", "NAME")),
-        ],
-    )
-    def test_row(self, columns: str, row: Row, tmp_path: Path) -> None:
-        """A row of a preset table may name the variable that its text goes to."""
-        lay_out(tmp_path, {"f/1/other.table": columns})
-        assert from_folder(tmp_path).table("f", "1", "other.table") == [row]
-
-    def test_every_fault_of_a_table_is_in_one_error(self, tmp_path: Path) -> None:
-        """Whoever writes a table reads at once all that is wrong with it."""
-        lay_out(tmp_path, {"f/1/other.table": "a release\nb release always\nboundary release always\nc slow always\n"})
-        with pytest.raises(AssetError) as caught:
-            from_folder(tmp_path).table("f", "1", "other.table")
-        path = "f/1/other.table"
-        assert str(caught.value) == (
-            f"{tmp_path}: {path}:1: {ROW_HINT}; {path}:3: no part may be called 'boundary'; {path}:4: {ROW_HINT}"
-        )

@@ -255,7 +255,7 @@ class TestBadInput:
             (("build", "--base", "9.9"), "deepprompt: no version of base is 9.9; there are: 1.0.0"),
             (
                 ("build", "--base", "nobody"),
-                f"deepprompt: deepprompt has no family 'nobody'; there are: {FAMILIES}",
+                "deepprompt: no preset named 'nobody'; there are: claude_code, coder, deepseek",
             ),
             (("build", "--base", "base", "--parts", "nowhere"), "deepprompt: no folder of parts at 'nowhere'"),
             (("build", "--out", "nowhere/x"), "deepprompt: nowhere/x: No such file or directory"),
@@ -375,7 +375,9 @@ class TestPipes:
 
     def test_closed_output_that_is_not_needed(self, tmp_path: Path) -> None:
         """With `--out` no standard output is needed."""
-        ran = run("build", "--no-project", "--out", "prompt", cwd=tmp_path, shell='"$@" >&-')
+        ran = run(
+            "build", "--no-project", "--preset", "deepseek@1.0.0", "--out", "prompt", cwd=tmp_path, shell='"$@" >&-'
+        )
         assert (ran.returncode, ran.stderr) == (0, b"")
         assert (tmp_path / "prompt").read_bytes() == deepprompt.SystemPromptBuilder().build().encode()
 

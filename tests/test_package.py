@@ -17,7 +17,9 @@ import pytest
 import deepprompt
 from deepprompt.catalog import bundled
 from deepprompt.manifest import MANIFEST, manifest_text
-from deepprompt.systems.variables import variables_of
+from deepprompt.systems.bundled_presets import PRESETS
+from deepprompt.systems.changes import every_file
+from deepprompt.systems.presets import load_preset
 from tests.support.paths import TESTS
 
 PACKAGE = Path(deepprompt.__file__).parent
@@ -157,34 +159,19 @@ def test_the_manifest_lists_every_asset() -> None:
 
 
 def test_no_part_is_unreferenced() -> None:
-    """Every bundled part stands in a table of its version, and every row of a table has its part."""
-    for family in bundled().families():
-        for version in bundled().versions(family):
-            tables = [path.name for path in (ASSETS / family / version).glob("*.table")]
-            listed = {
-                f"{kind}/{columns[0]}"
-                for kind in ("tools", "agents", "reminders")
-                if f"{kind}.table" in tables
-                for _, columns in bundled().lines(family, version, f"{kind}.table")
-            }
-            for preset in set(tables) - {"tools.table", "agents.table", "reminders.table"}:
-                rows = {row.part for row in bundled().table(family, version, preset)}
-                assert listed | rows == set(bundled().names(family, version)), preset
+    """Every part beside a bundled preset is one that a preset refers to."""
+    versions = [name.split("/") for name in PRESETS]
+    presets = [load_preset("@".join(version)) for version in versions]
+    used = {(file.family, file.version, file.name) for preset in presets for file in every_file(preset)}
+    parts = {(family, version, name) for family, version in versions for name in bundled().names(family, version)}
+    assert parts - used == set()
 
 
 def test_every_tool_has_its_schema() -> None:
     """Each tool has a description and a schema, and nothing else lies beside them."""
-    tools = {columns[0] for _, columns in bundled().lines("claude_code", "2.1.37", "tools.table")}
+    tools = load_preset("claude_code@2.1.37").own_tools
     files = {path.name for path in (ASSETS / "claude_code/2.1.37/tools").iterdir()}
     assert files == {f"{tool}.{kind}" for tool in tools for kind in ("md", "json")}
-
-
-def test_the_table_of_reminders_is_true() -> None:
-    """The table names each reminder's trigger, and exactly the variables that its text has."""
-    for _, (name, trigger, variables) in bundled().lines("claude_code", "2.1.37", "reminders.table"):
-        text = bundled().text("claude_code", "2.1.37", f"reminders/{name}")
-        assert trigger
-        assert set(variables.split(",")) - {"-"} == set(variables_of(text)), name
 
 
 def test_assets_are_plain_text() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import difflib
 
-from deepprompt.catalog import PRESET, SUFFIX, Catalog, bundled, from_folder
+from deepprompt.catalog import SUFFIX, Catalog, bundled, from_folder
 from deepprompt.commands.catalogs import add_parts_option, catalog_of, find_part
 from deepprompt.commands.output import write, write_json
 from deepprompt.errors import UnknownPartError
 from deepprompt.prompt import sha256_hex
 from deepprompt.systems.changes import files_of, override_of, recorded
+from deepprompt.systems.preset_file import FILE
 from deepprompt.systems.presets import load_preset
 from deepprompt.tokens import estimate_tokens
 
@@ -18,8 +19,6 @@ TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
     from deepprompt.systems.presets import Preset
     from deepprompt.systems.rows import File
-
-_FILE = "preset.toml"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 def _resolved(catalog: Catalog, ask: str) -> tuple[Catalog, str, str]:
     """Return catalogue, family and version. Beside a folder of presets, a bundled one can be named too."""
     family = ask.partition("@")[0]
-    if not catalog.is_bundled and family not in catalog.families() and family in bundled().families_with(_FILE):
+    if not catalog.is_bundled and family not in catalog.families() and family in bundled().families_with(FILE):
         return (bundled(), *bundled().resolve(ask))
     return (catalog, *catalog.resolve(ask))
 
@@ -108,8 +107,8 @@ def _replaced(own: Catalog, ask: str) -> dict[str, str | None] | None:
     """Return the texts around a part that an extension in the folder replaces, None if none of them does."""
     name, _, version = ask.partition("@")
     family, slash, part = name.partition("/")
-    wanted = (family, part) if slash and family in own.families_with(_FILE) else ("", name)
-    for each in [wanted[0]] if wanted[0] else own.families_with(_FILE):
+    wanted = (family, part) if slash and family in own.families_with(FILE) else ("", name)
+    for each in [wanted[0]] if wanted[0] else own.families_with(FILE):
         preset = load_preset(f"{each}@{version}" if version else each, own)
         files = _files(preset)
         mine = files.get(wanted[1])
@@ -159,19 +158,18 @@ def _lines(text: str) -> list[str]:
 class _Version:
     """A version as `diff` compares it: the texts of its rows by name, where and when they stand, and what it declares.
 
-    A family without a preset has the rows of its table, or its files.
+    A family without a preset has its parts, or else its files.
     """
 
     def __init__(self, catalog: Catalog, family: str, version: str) -> None:
         self.declared: list[str] = []
-        if catalog.has(family, version, _FILE):
+        if catalog.has(family, version, FILE):
             self._read_preset(load_preset(f"{family}@{version}", *(() if catalog.is_bundled else (catalog,))))
             return
-        files = [] if catalog.names(family, version) else catalog.files(family, version)
-        listed = [] if files and not catalog.has(family, version, PRESET) else catalog.table(family, version)
-        self.rows = {row.part: f"{row.pace.name.lower()} {row.condition}" for row in listed}
-        self.texts = {part: catalog.text(family, version, part) for part in self.rows}
-        self.texts |= {file: catalog.file(family, version, file) for file in files}
+        self.rows: dict[str, str] = {}
+        files = catalog.files(family, version)
+        parts = [file for file in files if file.endswith(SUFFIX)]
+        self.texts = {file.removesuffix(SUFFIX): catalog.file(family, version, file) for file in parts or files}
         self.order = list(self.texts)
 
     def _read_preset(self, preset: Preset) -> None:
@@ -185,7 +183,7 @@ class _Version:
         }
         shown = {file.name for row in preset.rows for _, file in row.files}
         self.texts |= {name: f"{file.text}\n" for name, file in files_of(preset).items() if name not in shown}
-        self.declared = preset_text(preset).partition("\n]\n")[2].strip("\n").split("\n")
+        self.declared = preset_text(preset).partition("\n]\n")[2].strip("\n").splitlines()
 
 
 def _change(name: str, old: _Version, new: _Version) -> dict[str, str | int] | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from deepprompt.catalog import PRESET, SUFFIX, Catalog, bundled
+from deepprompt.catalog import SUFFIX, Catalog, bundled
 from deepprompt.commands.catalogs import add_parts_option, catalog_of
 from deepprompt.commands.output import table, write_json, write_lines
 from deepprompt.errors import AssetError, UnknownPartError
+from deepprompt.systems.preset_file import FILE
 from deepprompt.systems.presets import load_preset
 from deepprompt.tokens import estimate_tokens
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from deepprompt.systems.rows import Row
 
 _COLUMNS = ("family", "version", "part", "tokens", "pace", "condition", "from")
-_FILE = "preset.toml"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,9 @@ def _resolved(catalog: Catalog, ask: str) -> tuple[str, str]:
 
 def _rows(catalog: Catalog, family: str, version: str) -> list[dict[str, object]]:
     """Return the parts of a version: the rows of its preset in order, then its other parts by name."""
-    if catalog.has(family, version, _FILE):
+    rows: list[dict[str, object]] = []
+    known: set[str] = set()
+    if catalog.has(family, version, FILE):
         own = () if catalog.is_bundled else (catalog,)
         preset = load_preset(f"{family}@{version}", *own)
         rows = [_of_row(preset, row, *own) for row in preset.rows]
@@ -73,11 +75,6 @@ def _rows(catalog: Catalog, family: str, version: str) -> list[dict[str, object]
         ]
         known = {file.path for row in preset.rows for _, file in row.files if file.family == family}
         known |= {case.part.path for _, case in cases if case.part}
-    else:
-        # A folder of overrides has neither a preset nor a table.
-        listed = catalog.table(family, version) if catalog.has(family, version, PRESET) else []
-        rows = [_of_part(catalog, family, version, row.part, row.pace.name.lower(), row.condition) for row in listed]
-        known = {row.part + SUFFIX for row in listed}
     others = [name for name in catalog.names(family, version) if name + SUFFIX not in known]
     return rows + [_of_part(catalog, family, version, name, "", name.rpartition("/")[0]) for name in others]
 

@@ -13,7 +13,9 @@ from deepprompt.errors import SourceError, UnknownPartError
 from deepprompt.prompt import sha256_hex
 from deepprompt.sources.files import read_named
 from deepprompt.systems.changes import OVERRIDES, files_of
+from deepprompt.systems.preset_file import FILE
 from deepprompt.systems.presets import load_preset, preset_names
+from deepprompt.text.parse import parse_toml
 from deepprompt.text.suggest import did_you_mean
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
@@ -111,7 +113,7 @@ def _preset_of(options: argparse.Namespace, own: list[Catalog]) -> Preset:
     """Return the preset that --preset names, or the only one that has the agent or reminder."""
     if options.preset:
         return load_preset(options.preset, *own)
-    families = [family for catalog in own for family in catalog.families_with("preset.toml")] or preset_names()
+    families = [family for catalog in own for family in catalog.families_with(FILE)] or preset_names()
     presets = [load_preset(family, *own) for family in families]
     names = {preset.name: getattr(preset, f"own_{options.part}s") for preset in presets}
     having = [preset for preset in presets if options.name in names[preset.name]]
@@ -140,7 +142,7 @@ def _replace(options: argparse.Namespace) -> int:
     if not options.parts:
         options.usage_error("--replace-in needs --parts DIR, the folder of your presets")
     own = catalog_of(options)
-    family, version = own.resolve(options.replace_in, "preset.toml")
+    family, version = own.resolve(options.replace_in, FILE)
     extends = load_preset(f"{family}@{version}", own).extends
     if not extends:
         raise SourceError(f"{family}@{version} extends no preset, so that none of its parts replaces another")
@@ -172,16 +174,16 @@ def _make_folder(path: str) -> None:
 
 
 def _record(folder: str, part: str, text: str) -> None:
-    """Write the hash of a text into the table of what parts replace, in place of an earlier line about the part."""
-    table = os.path.join(folder, OVERRIDES)
-    lines = ""
+    """Record the hash of the text that a part replaces, instead of an earlier one."""
+    path = os.path.join(folder, OVERRIDES)
+    lines: list[str] = []
     try:
-        if os.path.exists(table):
-            lines = read_named(table, 1 << 20).decode()
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{table}: not UTF-8 at byte {error.start}") from None
+        if os.path.exists(path):
+            data = read_named(path, 1 << 20)
+            parse_toml(data, path)
+            lines = data.decode().split("\n")
     except OSError as error:
         raise SourceError(f"{error.filename}: {error.strerror}") from None
-    kept = [line for line in lines.split("\n") if line and line.split()[:1] != [part]]
-    _make_folder(table)
-    write("".join(f"{line}\n" for line in [*kept, f"{part} {sha256_hex(text)}"]), table)
+    kept = [line for line in lines if line and line.partition("=")[0].strip().strip("\"'") != part]
+    _make_folder(path)
+    write("".join(f"{line}\n" for line in [*kept, f'"{part}" = "{sha256_hex(text)}"']), path)

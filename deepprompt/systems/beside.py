@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from deepprompt.errors import UnknownPartError, VariableError
 from deepprompt.prompt import Note, Pace, Part, Prompt
 from deepprompt.systems.changes import files_of
-from deepprompt.systems.compose import Inputs
 from deepprompt.systems.context import render_sections
+from deepprompt.systems.inputs import Inputs
 from deepprompt.systems.rows import BUILT_IN
 from deepprompt.systems.values import Values
 from deepprompt.systems.variables import interpolate, variables_of
@@ -46,7 +46,7 @@ def agent_of(
     given = {each.upper(): str(value) for each, value in variables.items()}
     if missing := [each for each in variables_of(agent.text) if each not in given and _needs_value(preset, each)]:
         raise VariableError(f"agent {name!r} needs a value for {', '.join(each.lower() for each in missing)}")
-    values = Values(preset, around, Inputs(tools, variables=given))
+    values = Values(preset, around, Inputs(tools=tools, variables=given))
     notes: list[Note] = [agent.part.note] if agent.part.note else []
     values.notes = notes
     parts = [Part("prompt", values.expand(agent.text, f"agents/{name}"), Pace.RELEASE, agent.part.origin)]
@@ -106,7 +106,7 @@ def _with_own_texts(preset: Preset, text: str, part: str, tools: Iterable[str]) 
     own = [name for name in variables_of(text) if name in preset.variables and not _needs_value(preset, name)]
     if not own:
         return text
-    values = Values(preset, None, Inputs(tools))
+    values = Values(preset, None, Inputs(tools=tools))
     for name in own:
         text = text.replace(f"${{{name}}}", values.expand(f"${{{name}}}", part))
     return text

@@ -21,8 +21,9 @@ from deepprompt.prompt import (
     notes_of,
 )
 from deepprompt.sources.project import ProjectContext
-from deepprompt.systems.compose import Inputs, prefix
+from deepprompt.systems.compose import prefix
 from deepprompt.systems.context import refuse_project, render_sections
+from deepprompt.systems.inputs import Inputs
 from deepprompt.systems.presets import load_preset
 from deepprompt.text.disarm import escape_boundary, escape_roles
 from deepprompt.text.hygiene import scrub
@@ -40,7 +41,7 @@ DEEPSEEK_V1 = "deepseek@1.0.0"
 
 # What an argument takes, for messages: the calls that return it.
 _BASE = "text (files go to instructions=, parts to base_parts=)"
-_PARTS = "parts, as bundled().parts('base~=1.0') returns"
+_PARTS = "parts, such as Part('base', text, Pace.RELEASE, origin)"
 _FILES = "InstructionFiles, as load_instruction_files(cwd) returns"
 _TOOLS = "definitions, as tool_definitions(['Bash']) returns"
 
@@ -78,7 +79,7 @@ class _Given:
 class SystemPromptBuilder:
     """Builds the system prompt of one agent. You may assign a new `project` each turn; the rest is fixed.
 
-    The base is `static_base`; or `base_parts`, such as another version out of a catalogue; or, where both are empty,
+    The base is `static_base`; or `base_parts`, joined with one newline; or, where both are empty,
     the bundled base prompt V1. `append` is the caller's own text, or parts, at the end of the static prefix.
     """
 

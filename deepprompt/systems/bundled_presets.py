@@ -7,6 +7,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 PRESETS: dict[str, dict[str, Any]] = {
+    "base/1.0.0": {
+        "format": 1,
+        "about": "The base prompt V1",
+        "written_for": ["deepseek*"],
+        "join": "\n",
+        "final_newline": "keep",
+        "rows": [{"part": "identity"}, {"part": "tools"}, {"part": "style"}],
+        "variables": {"SKILLS_HELP": {"cases": [{"part": "skills_help"}], "offered": True}},
+    },
     "claude_code/2.1.37": {
         "format": 1,
         "about": "A coding agent for the terminal, as its specification has it",

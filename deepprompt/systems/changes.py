@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deepprompt.catalog import Catalog
+from deepprompt.catalog import SUFFIX, Catalog
+from deepprompt.errors import AssetError, PresetError, UnknownPartError
 from deepprompt.prompt import BOUNDARY_PART, Note, sha256_hex
 from deepprompt.systems.preset_file import ROW, Reader
 from deepprompt.systems.rows import File, Row
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
     from deepprompt.systems.presets import Preset
 
-OVERRIDES = "overrides.table"
+OVERRIDES = "overrides.toml"
+_UNRECORDED = f"an override; {OVERRIDES} does not say what it was written against"
 VERBS = ("add", "replace", "remove", "move", "set")
 _ADD = tuple(key for key in ROW if key not in ("part", "text", "slot", "each", "boundary", "before"))
 
@@ -148,6 +150,44 @@ def with_files(preset: Preset, swap: Callable[[File], File]) -> Preset:
     )
 
 
+def overridden(preset: Preset, own: Catalog) -> Preset:
+    """Return a bundled preset with the files of a folder in place of its own, one by one.
+
+    Each file is that of the newest version in the folder up to the preset's.
+    """
+    known = files_of(preset)
+    chosen: dict[str, File] = {}
+    problems = []
+    paths = {path for version in own.versions(preset.family) for path in own.files(preset.family, version)}
+    for path in sorted(paths - {OVERRIDES}):
+        file = override_of(own, preset.family, preset.version, path)
+        if file is None:
+            continue
+        old = known.get(file.name)
+        if old is not None and old.origin == file.origin:
+            continue  # in the place of the text already, where the preset extends one of its own family
+        if old is not None:
+            chosen[file.name] = with_note(file.but(keeps_newline=old.keeps_newline), old, _UNRECORDED)
+        else:
+            kind = "part" if path.endswith(SUFFIX) else "file"
+            said = f"{preset.family}/{preset.version} has no {kind} {file.name!r}"
+            problems.append(f"{file.origin} overrides nothing: {said}; {did_you_mean(file.name, list(known))}")
+    if problems:
+        raise PresetError(problems)
+    return with_files(preset, lambda file: chosen.get(file.name, file)) if chosen else preset
+
+
+def with_wording(layout: Preset, wording: Preset) -> Preset:
+    """Return a preset with the slots, boundary and context of one and the parts and texts of another."""
+    own = [row for row in wording.rows[: wording.boundary] if row.kind in ("part", "text")]
+    if not own:
+        raise UnknownPartError(f"{wording.name} has no wording: none of its rows is a part or a text")
+    rows = [row.but(before=wording.join if row.before is None else row.before) for row in own]
+    rows += [row for row in layout.rows if row.kind not in ("part", "text")]
+    variables = {**layout.variables, **wording.variables}
+    return wording.but(rows=tuple(rows), variables=variables, instructions=layout.instructions, orders={}, kept={})
+
+
 def with_note(file: File, replaced: File | None, unrecorded: str = "") -> File:
     """Return a file that replaces another, with a note if that one is not the text that it was written against."""
     written_against = recorded(file)
@@ -177,8 +217,13 @@ def recorded(file: File) -> str | None:
     """Return the SHA-256 of the text that a file was written against, None if it is not recorded."""
     if not file.catalog.has(file.family, file.version, OVERRIDES):
         return None
-    lines = file.catalog.lines(file.family, file.version, OVERRIDES)
-    return next((columns[1] for _, columns in reversed(lines) if columns[0] == file.name and len(columns) == 2), None)
+    from deepprompt.text.parse import parse_toml
+
+    place = f"{file.catalog.label}:{file.family}/{file.version}/{OVERRIDES}"
+    digest = parse_toml(file.catalog.file(file.family, file.version, OVERRIDES).encode(), place).get(file.name)
+    if isinstance(digest, str | None):
+        return digest
+    raise AssetError(f"{place}: {file.name} is the SHA-256 of a text, not {digest!r:.40}")
 
 
 def _exact(file: File) -> str:

@@ -16,6 +16,7 @@ from deepprompt.prompt import (
     Part,
     Prompt,
     check_order,
+    copied,
     expect_parts,
     notes_of,
 )
@@ -30,62 +31,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from deepprompt.sources.surroundings import Surroundings
-    from deepprompt.systems.preset import McpServer, SlashCommand
+    from deepprompt.systems.inputs import Inputs
     from deepprompt.systems.presets import Preset
 
 _MOST_KEPT = 8
 _PROJECT, _STATUS, _DIFF = CONTEXT_HEADINGS
 _PLAIN = [("boundary", BOUNDARY_PART, "always"), ("slot", "project", "always")]
-
-
-class Inputs:
-    """What a caller gives to compose a preset."""
-
-    __slots__ = (
-        "append", "base", "budget", "commands", "custom", "flags", "lists", "mcp", "model", "output_style", "provides",
-        "tools", "variables",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        tools: Iterable[str | Mapping[str, object]] = (),
-        flags: Iterable[str] = (),
-        variables: Mapping[str, str] | None = None,
-        lists: Mapping[str, Iterable[Mapping[str, object]]] | None = None,
-        mcp: Iterable[McpServer] = (),
-        commands: Iterable[SlashCommand] = (),
-        output_style: str = "",
-        base: str | Iterable[Part] = "",
-        append: str | Iterable[Part] = "",
-        custom: str | Iterable[Part] = "",
-        model: str = "",
-        budget: int | None = None,
-        provides: Iterable[str] | None = None,
-    ) -> None:
-        self.tools = (tools,) if isinstance(tools, str) else tuple(tools)
-        self.flags = (flags,) if isinstance(flags, str) else tuple(flags)
-        self.variables = variables or {}
-        self.lists = {name: tuple(items) for name, items in lists.items()} if lists else {}
-        self.mcp = tuple(mcp)
-        self.commands = tuple(commands)
-        self.output_style = output_style
-        self.base = base if isinstance(base, str) else tuple(base)
-        self.append = append if isinstance(append, str) else tuple(append)
-        self.custom = custom if isinstance(custom, str) else tuple(custom)
-        self.model = model
-        self.budget = budget
-        self.provides = None if provides is None else (provides,) if isinstance(provides, str) else tuple(provides)
-
-    def key(self) -> tuple[object, ...]:
-        """Return everything that a prefix depends on, apart from definitions of tools."""
-        lists: object = self.lists
-        if lists:
-            lists = tuple((name, tuple(tuple(item.items()) for item in items)) for name, items in self.lists.items())
-        return (
-            tuple([tool if isinstance(tool, str) else id(tool) for tool in self.tools]), self.flags,
-            tuple(self.variables.items()), lists or (), self.mcp, self.commands, self.output_style, self.base,
-            self.append, self.model, self.provides,
-        )  # fmt: skip
 
 
 @value
@@ -105,6 +56,8 @@ class _Kept(Value):
     tools: tuple[Mapping[str, object], ...]
     notes: tuple[Note, ...]
     facts: tuple[tuple[str, str], ...]
+    own: list[Mapping[str, object]]
+    """The caller's definitions of tools as they were: a caller can change them without making new ones."""
     held: object
     """What the key refers to by identity, so that nothing else can get the same one."""
     behind: tuple[Row, ...]
@@ -115,6 +68,10 @@ class _Kept(Value):
 
 def compose(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prompt:
     """Return the prompt of a preset."""
+    if around is not None and not hasattr(around, "project"):
+        from deepprompt.arguments import wrong
+
+        raise wrong("Preset.compose: around", "Surroundings, as gather('.') returns", around)
     prompt = (_custom if inputs.custom else _composed)(preset, around, inputs)
     if inputs.budget is not None:
         from deepprompt.systems.budget import check_budget
@@ -145,7 +102,7 @@ def _custom(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prom
 def _composed(preset: Preset, around: Surroundings | None, inputs: Inputs) -> Prompt:
     key = _key(around, inputs)
     kept: _Kept | None = preset.kept.get(key) if key is not None else None
-    if kept is None or any(of_project(name, around) != value for name, value in kept.facts):
+    if kept is None or kept.own != inputs.own_tools or any(of_project(name, around) != at for name, at in kept.facts):
         kept = _fresh(preset, around, inputs)
         if key is not None:
             if len(preset.kept) >= _MOST_KEPT:
@@ -186,8 +143,7 @@ def _key(around: Surroundings | None, inputs: Inputs) -> tuple[object, ...] | No
 
 def _fresh(preset: Preset, around: Surroundings | None, inputs: Inputs) -> _Kept:
     """Write the prefix, and refuse everything that is wrong with the inputs, whichever rows it concerns."""
-    rows = preset.rows
-    cut = next((index for index, row in enumerate(rows) if row.kind == "boundary"), len(rows))
+    rows, cut = preset.rows, preset.boundary
     values = Values(preset, around, inputs)
     values.check()
     writer = _Writer(preset, values)
@@ -208,6 +164,7 @@ def _fresh(preset: Preset, around: Surroundings | None, inputs: Inputs) -> _Kept
         tools,
         (*values.input_notes, *writer.notes, *values.toolset.notes(), *values.unused(), *whole.notes, *needed),
         facts,
+        copied(inputs.own_tools),
         held,
         rows[cut:],
         [(row.kind, row.what, row.when) for row in rows[cut:]] == _PLAIN,
@@ -217,7 +174,7 @@ def _fresh(preset: Preset, around: Surroundings | None, inputs: Inputs) -> _Kept
 
 def prefix(preset: Preset, around: Any, inputs: Inputs, notes: list[Note]) -> list[Part]:
     """Return the parts up to the boundary, with the boundary, and add to the notes. Nothing of it is kept."""
-    cut = next(index for index, row in enumerate(preset.rows) if row.kind == "boundary")
+    cut = preset.boundary
     writer = _Writer(preset, Values(preset, around, inputs))
     parts = writer.parts(preset.rows[:cut], before_boundary=True)
     notes += writer.notes

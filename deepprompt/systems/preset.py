@@ -24,8 +24,7 @@ from deepprompt.systems.rows import Row
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
-    from typing import Any
-
+    from deepprompt.systems.inputs import Given
     from deepprompt.words import Order
 
 CLAUDE_CODE = "claude_code@2.1.37"
@@ -178,12 +177,13 @@ def compose_system_prompt(
             preset = preset.ordered(order)
         if environment_last:
             preset = behind_boundary(preset)
-        prompt = preset.compose(around, custom=own.custom, append=own.append, **inputs)
+        inputs["custom"], inputs["append"] = own.custom, own.append
+        prompt = preset.compose(around, **inputs)
     check_budget(prompt, config.max_system_prompt_tokens)
     return replace(prompt, notes=(*prompt.notes, *notes)) if notes else prompt
 
 
-def _inputs(config: PromptAssemblyConfig, preset: Preset) -> tuple[Surroundings, dict[str, Any], list[Note]]:
+def _inputs(config: PromptAssemblyConfig, preset: Preset) -> tuple[Surroundings, Given, list[Note]]:
     """Return a configuration as a preset takes it, with notes on what the preset does not know."""
     known = {each.name.upper(): getattr(config.vars, each.name) for each in fields(config.vars)}
     style = config.output_style or known.pop("OUTPUT_STYLE_CONFIG")
@@ -192,7 +192,7 @@ def _inputs(config: PromptAssemblyConfig, preset: Preset) -> tuple[Surroundings,
     flags = [flag for flag, on in (("sessions", config.sessions_enabled), ("memory", config.memory_enabled)) if on]
     unknown = [f"variable {name}" for name in variables if name not in preset.variables]
     unknown += [f"flag {flag}" for flag in flags if flag not in preset.flags]
-    inputs = {
+    inputs: Given = {
         "tools": config.enabled_tools,
         "flags": [flag for flag in flags if flag in preset.flags],
         "variables": {name: text for name, text in variables.items() if name in preset.variables},

@@ -14,20 +14,20 @@ from deepprompt.catalog import Catalog, bundled, from_folder
 from deepprompt.errors import DeepPromptError, PresetError, UnknownPartError
 from deepprompt.prompt import Prompt
 from deepprompt.systems.preset_file import FILE, Reader
-from deepprompt.systems.rows import SLOTS, Agent, File, OwnList, PresetReminder, Row, Tool, Value, Variable, value
+from deepprompt.systems.rows import SLOTS, Agent, OwnList, PresetReminder, Row, Tool, Value, Variable, value
 from deepprompt.systems.variables import variables_of
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Unpack
 
-    from deepprompt.prompt import Part
     from deepprompt.sources.surroundings import Surroundings
     from deepprompt.systems.compose import Choice
-    from deepprompt.systems.preset import McpServer, SlashCommand
+    from deepprompt.systems.inputs import Given
 
 SLOTS_PRESET = "slots@1.0.0"
-_UNRECORDED = "an override; overrides.table does not say what it was written against"
+_PIECES = {"base", "slots"}
+"""Bundled presets that others take texts from. They are not the prompt of an agent by themselves."""
 
 
 @value
@@ -71,9 +71,14 @@ class Preset(Value):
         return f"{self.family}@{self.version}"
 
     @property
+    def boundary(self) -> int:
+        """The index of the boundary row, or the number of rows if there is none."""
+        return next((index for index, row in enumerate(self.rows) if row.kind == "boundary"), len(self.rows))
+
+    @property
     def has_boundary(self) -> bool:
         """Whether the prompt has a boundary."""
-        return any(row.kind == "boundary" for row in self.rows)
+        return self.boundary < len(self.rows)
 
     def ordered(self, order: str) -> Preset:
         """Return the preset with its rows in one of its other orders."""
@@ -81,42 +86,28 @@ class Preset(Value):
             raise UnknownPartError(f"no order named {order!r}; there are: {', '.join(self.orders) or 'none'}")
         return _ordered(self, order)
 
-    def compose(
-        self,
-        around: Surroundings | None = None,
-        *,
-        tools: Iterable[str | Mapping[str, object]] = (),
-        flags: Iterable[str] = (),
-        variables: Mapping[str, str] | None = None,
-        lists: Mapping[str, Iterable[Mapping[str, object]]] | None = None,
-        mcp: Iterable[McpServer] = (),
-        commands: Iterable[SlashCommand] = (),
-        output_style: str = "",
-        base: str | Iterable[Part] = "",
-        append: str | Iterable[Part] = "",
-        custom: str | Iterable[Part] = "",
-        model: str = "",
-        budget: int | None = None,
-        provides: Iterable[str] | None = None,
-    ) -> Prompt:
+    def compose(self, around: Surroundings | None = None, **given: Unpack[Given]) -> Prompt:
         """Return the prompt: static prefix, boundary, per-turn context, with the definitions of the tools.
 
-        `tools` are names, or definitions of your own. `custom` replaces the whole text, `base` only the wording before
-        the boundary, `append` adds to the end of the prefix. Everything wrong with the arguments is one `PresetError`.
-        `provides` are the words for what your runtime does; what the prompt needs beyond them is noted.
+        `around` is what `gather(cwd)` returns. The other arguments are keywords: `tools` are names, or definitions of
+        your own; `flags` are the names of those that are on; `variables` and `lists` have values by name; `mcp` and
+        `commands` are the connected servers and slash commands; `output_style` and `model` are texts. `custom` replaces
+        the whole text, `base` only the wording before the boundary, and `append` adds to the end of the prefix: each is
+        a text or parts. A prompt of more tokens than `budget` is an error. `provides` are the words for what your
+        runtime does; what the prompt needs beyond them is noted. Everything wrong with what you gave is one
+        `PresetError`.
         """
-        from deepprompt.systems.compose import Inputs, compose
+        from deepprompt.systems.compose import compose
+        from deepprompt.systems.inputs import Inputs
 
-        inputs = Inputs(
-            tools, flags, variables, lists, mcp, commands, output_style, base, append, custom, model, budget, provides
-        )
-        return compose(self, around, inputs)
+        return compose(self, around, Inputs(**given))
 
-    def choices(self, around: Surroundings | None = None, **inputs: Any) -> list[Choice]:
+    def choices(self, around: Surroundings | None = None, **given: Unpack[Given]) -> list[Choice]:
         """Return every row in order, whether it is in the prompt, and why. It takes the arguments of `compose`."""
-        from deepprompt.systems.compose import Inputs, choices
+        from deepprompt.systems.compose import choices
+        from deepprompt.systems.inputs import Inputs
 
-        return choices(self, around, Inputs(**inputs))
+        return choices(self, around, Inputs(**given))
 
     def tools(self, names: Iterable[str]) -> list[dict[str, Any]]:
         """Return the definitions of those tools that the preset has, sorted by name."""
@@ -181,7 +172,7 @@ def _load_bundled(ask: str, catalog: Catalog) -> Preset:
 def preset_names(*catalogs: Catalog) -> list[str]:
     """Return the families of some catalogues, and of the bundled one, that have a preset to build from."""
     found = {family for catalog in (*catalogs, bundled()) for family in catalog.families_with(FILE)}
-    return sorted(found - {family_of(SLOTS_PRESET)})
+    return sorted(found - _PIECES)
 
 
 def family_of(ask: str) -> str:
@@ -211,7 +202,10 @@ def _load(ask: str, catalogs: tuple[Catalog, ...], below: tuple[str, ...]) -> Pr
     if catalog.is_bundled:
         preset = _read(_compiled(family, version), (catalog, family, version), catalogs, below, [])
         for own in catalogs[:-1]:
-            preset = _overridden(preset, own)
+            if family in own.families() and family not in own.families_with(FILE):
+                from deepprompt.systems.changes import overridden
+
+                preset = overridden(preset, own)
         return preset
     from deepprompt.systems.preset_check import check
     from deepprompt.text.parse import parse_toml
@@ -365,35 +359,3 @@ def _with_slots(preset: Preset, reader: Reader, catalogs: tuple[Catalog, ...]) -
     ]
     used = {name: slots.variables[name] for name in names if name in slots.variables}
     return preset.but(rows=tuple(rows), variables={**used, **preset.variables})
-
-
-def _overridden(preset: Preset, own: Catalog) -> Preset:
-    """Return a bundled preset with the files of a folder in place of its own, one by one.
-
-    Each file is that of the newest version in the folder up to the preset's.
-    """
-    if preset.family not in own.families() or preset.family in own.families_with(FILE):
-        return preset
-    from deepprompt.systems.changes import OVERRIDES, files_of, override_of, with_files, with_note
-    from deepprompt.text.suggest import did_you_mean
-
-    known = files_of(preset)
-    chosen: dict[str, File] = {}
-    problems = []
-    paths = {path for version in own.versions(preset.family) for path in own.files(preset.family, version)}
-    for path in sorted(paths - {OVERRIDES}):
-        file = override_of(own, preset.family, preset.version, path)
-        if file is None:
-            continue
-        old = known.get(file.name)
-        if old is not None and old.origin == file.origin:
-            continue  # in the place of the text already, where the preset extends one of its own family
-        if old is not None:
-            chosen[file.name] = with_note(file.but(keeps_newline=old.keeps_newline), old, _UNRECORDED)
-        else:
-            kind = "part" if path.endswith(".md") else "file"
-            said = f"{preset.family}/{preset.version} has no {kind} {file.name!r}"
-            problems.append(f"{file.origin} overrides nothing: {said}; {did_you_mean(file.name, list(known))}")
-    if problems:
-        raise PresetError(problems)
-    return with_files(preset, lambda file: chosen.get(file.name, file)) if chosen else preset

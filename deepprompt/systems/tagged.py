@@ -24,6 +24,8 @@ TAGS = (
 )  # fmt: skip
 
 _FAMILY, _VERSION = "tagged", "1.0.0"
+_CHANNELS = ("telegram",)
+"""The channels with bundled rules, each a part of its name."""
 _Path = str | os.PathLike[str]
 
 # The ampersand first, or it would be escaped twice.
@@ -161,7 +163,7 @@ def compose_tagged_prompt(
     if agent.storage and not is_blank(agent.storage_text):
         page.add("Storage", page.content(agent.storage_text, "storage_text"), Pace.PROJECT)
     elif agent.storage:
-        page.add_bundled("Storage", {"storage"})
+        page.add_bundled("Storage", "storage", Pace.PROJECT)
     page.add_formatting(agent.formatting, channel)
     page.add("Context", f"Current time: {_time(now)} ({page.line(_zone(now), 'now')})", Pace.TURN)
     known = expect_each(() if memories is None else memories, str, "compose_tagged_prompt: memories", "texts")
@@ -169,7 +171,8 @@ def compose_tagged_prompt(
     page.add("Memories", "\n".join(lines), Pace.TURN)
     if task is not None:
         page.add("Task", _task(task, page), Pace.TURN)
-    page.add_bundled("Background", {"background"} if background or silent else set())
+    if background or silent:
+        page.add_bundled("Background", "background", Pace.TURN)
     return Prompt(tuple(page.parts), notes=tuple(page.notes))
 
 
@@ -187,26 +190,22 @@ class _Page:
             origin = origin or f"argument:{tag.lower()}"
             self.parts.append(Part(tag.lower(), f"{lead}<{tag}>\n{content}\n</{tag}>", pace, origin))
 
-    def add_bundled(self, tag: str, conditions: set[str]) -> None:
-        """Add the section whose wording is bundled under one of the conditions."""
+    def add_bundled(self, tag: str, part: str, pace: Pace) -> None:
+        """Add a section whose wording is bundled."""
         catalog = bundled()
-        for row in catalog.table(_FAMILY, _VERSION):
-            if row.condition in conditions:
-                text = catalog.text(_FAMILY, _VERSION, row.part).removesuffix("\n")
-                self.add(tag, text, row.pace, catalog.origin(_FAMILY, _VERSION, row.part))
+        text = catalog.text(_FAMILY, _VERSION, part).removesuffix("\n")
+        self.add(tag, text, pace, catalog.origin(_FAMILY, _VERSION, part))
 
     def add_formatting(self, own: Mapping[str, str], channel: str) -> None:
         """Add the rules for a channel: the agent's own, or else bundled ones. `telegram-work` is also `telegram`."""
-        conditions = {row.condition for row in bundled().table(_FAMILY, _VERSION)}
         for name in dict.fromkeys([channel, channel.partition("-")[0]]):
             if name in own:
                 self.add("Formatting", self.content(own[name], "formatting"), Pace.PROJECT)
                 return
-            if f"channel:{name}" in conditions:
-                self.add_bundled("Formatting", {f"channel:{name}"})
+            if name in _CHANNELS:
+                self.add_bundled("Formatting", name, Pace.PROJECT)
                 return
-        known = [*own, *(condition.partition(":")[2] for condition in conditions)]
-        near = next((name for name in known if name and name.casefold() == channel.casefold()), "")
+        near = next((name for name in (*own, *_CHANNELS) if name and name.casefold() == channel.casefold()), "")
         if near:
             detail = f"there are no rules for the channel {channel!r}, only for {near!r}"
             self.notes.append(Note("skipped", "formatting", scrub(detail)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from deepprompt.prompt import Note
+from deepprompt.prompt import Note, copied
 from deepprompt.text.hygiene import scrub
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
@@ -79,7 +79,7 @@ class Toolset:
                 "input_schema": json.loads(tool.schema.text),
             }
             for name, tool in found.items()
-        } | {name: dict(tool) for name, tool in self._own.items()}
+        } | {name: copied(dict(tool)) for name, tool in self._own.items()}
         return [definitions[name] for name in sorted(definitions)]
 
     def notes(self) -> list[Note]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from deepprompt.sources.surroundings import Surroundings
-    from deepprompt.systems.compose import Inputs
+    from deepprompt.systems.inputs import Inputs
     from deepprompt.systems.presets import Preset
     from deepprompt.systems.tools import Toolset
 

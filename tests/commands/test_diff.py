@@ -9,20 +9,22 @@ from typing import Any
 import pytest
 
 from deepprompt.cli import main
+from tests.support.layout import lay_out
 
 CaptureBytes = pytest.CaptureFixture[bytes]
 
+ROWS = 'format = 1\nrows = [{{ part = "who" }}, {{ part = "how" }}, {{ part = "{}" }}, {{ part = "hint" }}]\n'
 FILES = {
-    "base/1.0.0/preset.table": "who release always\nhow release always\nold release always\nhint release skills\n",
-    "base/1.0.0/who.md": "You are an agent.\nYou help.\n",
-    "base/1.0.0/how.md": "Work well.\n",
-    "base/1.0.0/old.md": "Drop this.\n",
-    "base/1.0.0/hint.md": "Hint.\n",
-    "base/1.1.0/preset.table": "who release always\nhow release always\nnew release always\nhint release skills\n",
-    "base/1.1.0/who.md": "You are a careful agent.\nYou help.\n",
-    "base/1.1.0/how.md": "Work well.\n",
-    "base/1.1.0/new.md": "Mind the é.\n",
-    "base/1.1.0/hint.md": "Hint.\n",
+    "own/1.0.0/preset.toml": ROWS.format("old"),
+    "own/1.0.0/who.md": "You are an agent.\nYou help.\n",
+    "own/1.0.0/how.md": "Work well.\n",
+    "own/1.0.0/old.md": "Drop this.\n",
+    "own/1.0.0/hint.md": "Hint.\n",
+    "own/1.1.0/preset.toml": ROWS.format("new"),
+    "own/1.1.0/who.md": "You are a careful agent.\nYou help.\n",
+    "own/1.1.0/how.md": "Work well.\n",
+    "own/1.1.0/new.md": "Mind the é.\n",
+    "own/1.1.0/hint.md": "Hint.\n",
 }
 
 DIFF = """\
@@ -64,9 +66,7 @@ def differ(capture: CaptureBytes, parts: Path, old: str, new: str, *options: str
     return said.out.decode()
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("base@1.0.0", "base@1.1.0"), ("base@1.0.0", "base"), ("base~=1.0.0", "base>1.0")]
-)
+@pytest.mark.parametrize(("old", "new"), [("own@1.0.0", "own@1.1.0"), ("own@1.0.0", "own"), ("own~=1.0.0", "own>1.0")])
 def test_text(old: str, new: str, parts: Path, capsysbinary: CaptureBytes) -> None:
     """Each changed, removed and added part is shown as a unified diff with its token difference, then the sum."""
     assert differ(capsysbinary, parts, old, new) == DIFF
@@ -74,7 +74,7 @@ def test_text(old: str, new: str, parts: Path, capsysbinary: CaptureBytes) -> No
 
 def test_backwards(parts: Path, capsysbinary: CaptureBytes) -> None:
     """The other way round what was added is removed, and the sum has the other sign."""
-    text = differ(capsysbinary, parts, "base@1.1.0", "base@1.0.0")
+    text = differ(capsysbinary, parts, "own@1.1.0", "own@1.0.0")
     assert "new: removed, -3 tokens\n" in text
     assert "old: added, +2 tokens\n" in text
     assert text.endswith("3 of 5 parts changed, -2 tokens in all (estimated)\n")
@@ -82,7 +82,7 @@ def test_backwards(parts: Path, capsysbinary: CaptureBytes) -> None:
 
 def test_same(parts: Path, capsysbinary: CaptureBytes) -> None:
     """Between a version and itself nothing changed."""
-    assert differ(capsysbinary, parts, "base@1.0.0", "base@1.0") == (
+    assert differ(capsysbinary, parts, "own@1.0.0", "own@1.0") == (
         "0 of 4 parts changed, +0 tokens in all (estimated)\n"
     )
 
@@ -96,9 +96,9 @@ def test_bundled(capsysbinary: CaptureBytes) -> None:
 
 def test_json(parts: Path, capsysbinary: CaptureBytes) -> None:
     """`--json` gives the changes part by part, with the same diffs and differences."""
-    found: Any = json.loads(differ(capsysbinary, parts, "base@1.0.0", "base@1.1.0", "--json"))
+    found: Any = json.loads(differ(capsysbinary, parts, "own@1.0.0", "own@1.1.0", "--json"))
     changes = found.pop("changes")
-    assert found == {"old": "base@1.0.0", "new": "base@1.1.0", "reordered": False, "declared": [], "tokens": 2}
+    assert found == {"old": "own@1.0.0", "new": "own@1.1.0", "reordered": False, "declared": [], "tokens": 2}
     assert [(change["part"], change["kind"], change["tokens"]) for change in changes] == [
         ("who", "changed", 1),
         ("old", "removed", -2),
@@ -109,35 +109,33 @@ def test_json(parts: Path, capsysbinary: CaptureBytes) -> None:
 
 def test_json_names_the_versions(parts: Path, capsysbinary: CaptureBytes) -> None:
     """The report names the versions that were compared, not only how they were asked for."""
-    found: Any = json.loads(differ(capsysbinary, parts, "base~=1.0.0", "base", "--json"))
-    assert (found["old"], found["new"]) == ("base@1.0.0", "base@1.1.0")
+    found: Any = json.loads(differ(capsysbinary, parts, "own~=1.0.0", "own", "--json"))
+    assert (found["old"], found["new"]) == ("own@1.0.0", "own@1.1.0")
 
 
 @pytest.mark.parametrize(
-    "table",
+    ("old", "new", "shown"),
     [
-        pytest.param("how release always\nwho release always\nnew release always\nhint release skills\n", id="order"),
-        pytest.param("who release always\nhow project always\nnew project always\nhint release skills\n", id="pace"),
-        pytest.param(
-            "who release always\nhow release always\nnew release skills\nhint release skills\n", id="condition"
-        ),
+        pytest.param('{ part = "who" }, { part = "how" }', '{ part = "how" }, { part = "who" }', "order", id="order"),
+        pytest.param('{ part = "hint" }', '{ part = "hint", pace = "project" }', "always -> project", id="pace"),
+        pytest.param('{ part = "how" }', '{ part = "how", when = "list:mcp" }', "release list:mcp", id="when"),
     ],
 )
-def test_only_the_table_changed(table: str, parts: Path, capsysbinary: CaptureBytes) -> None:
-    """A change of order, pace or condition changes the prompt too, and is not passed over."""
-    for name in ("who", "how", "new", "hint"):
-        (parts / "base" / "2.0").mkdir(exist_ok=True)
-        (parts / "base" / "2.0" / f"{name}.md").write_text(FILES[f"base/1.1.0/{name}.md"])
-    (parts / "base/2.0/preset.table").write_text(table)
-    same = differ(capsysbinary, parts, "base@1.1.0", "base@1.1.0")
-    assert differ(capsysbinary, parts, "base@1.1.0", "base@2.0") != same
+def test_only_a_row_changed(old: str, new: str, shown: str, parts: Path, capsysbinary: CaptureBytes) -> None:
+    """A change of order, pace or condition changes the prompt too, and is shown."""
+    for path, text in FILES.items():
+        if path.startswith("own/1.1.0/"):
+            other = parts / path.replace("1.1.0", "2.0")
+            other.parent.mkdir(exist_ok=True)
+            other.write_text(text.replace(old, new))
+    assert shown in differ(capsysbinary, parts, "own@1.1.0", "own@2.0")
 
 
-def test_last_newline(parts: Path, capsysbinary: CaptureBytes) -> None:
+def test_last_newline(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     """A last newline that went away is a change that is shown."""
-    (parts / "base/1.1.0/hint.md").write_text("Hint.")
+    lay_out(tmp_path, {"texts/1.0/hint.md": "Hint.\n", "texts/1.1/hint.md": "Hint."})
     shown = "hint: changed, +0 tokens\n--- old/hint\n+++ new/hint\n@@ -1 +1,2 @@\n Hint.\n+(no newline at the end)\n"
-    assert shown in differ(capsysbinary, parts, "base@1.0.0", "base@1.1.0")
+    assert shown in differ(capsysbinary, tmp_path, "texts@1.0", "texts")
 
 
 def test_files_of_a_family_without_parts(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
@@ -163,10 +161,10 @@ def test_bundled_families(family: str, capsysbinary: CaptureBytes) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("base@1.0.0", "base@9", "no version of base is 9; there are: 1.0.0, 1.1.0"),
-        ("base~=3.0", "base", "no version of base meets ~=3.0; there are: 1.0.0, 1.1.0"),
+        ("own@1.0.0", "own@9", "no version of own is 9; there are: 1.0.0, 1.1.0"),
+        ("own~=3.0", "own", "no version of own meets ~=3.0; there are: 1.0.0, 1.1.0"),
         ("@1.0.0", "1.1.0", "cannot read '@1.0.0'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
-        ("", "base", "cannot read ''; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
+        ("", "own", "cannot read ''; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
     ],
 )
 def test_unknown(old: str, new: str, message: str, parts: Path, capsysbinary: CaptureBytes) -> None:
@@ -177,19 +175,20 @@ def test_unknown(old: str, new: str, message: str, parts: Path, capsysbinary: Ca
 
 def test_unknown_family(parts: Path, capsysbinary: CaptureBytes) -> None:
     """A family that there is not is an error that lists those there are."""
-    assert main(["diff", "base", "other", "--parts", str(parts)]) == 1
-    assert capsysbinary.readouterr() == (b"", f"deepprompt: {parts} has no family 'other'; there are: base\n".encode())
+    assert main(["diff", "own", "other", "--parts", str(parts)]) == 1
+    assert capsysbinary.readouterr() == (b"", f"deepprompt: {parts} has no family 'other'; there are: own\n".encode())
 
 
 def test_no_folder(capsysbinary: CaptureBytes) -> None:
     """A folder that is not there is an error that names it."""
-    assert main(["diff", "base", "base", "--parts", "/nowhere"]) == 1
+    assert main(["diff", "own", "own", "--parts", "/nowhere"]) == 1
     assert capsysbinary.readouterr() == (b"", b"deepprompt: no folder of parts at '/nowhere'\n")
 
 
 def test_part_missing(parts: Path, capsysbinary: CaptureBytes) -> None:
-    """A part that a table names and the folder lacks is an error that lists the files there are."""
-    (parts / "base/1.1.0/new.md").unlink()
-    assert main(["diff", "base@1.0.0", "base@1.1.0", "--parts", str(parts)]) == 1
-    message = f"deepprompt: {parts} has no base/1.1.0/new.md; base/1.1.0/ has: hint.md, how.md, preset.table, who.md\n"
+    """A part that a row names and the folder lacks is an error that names both."""
+    (parts / "own/1.1.0/new.md").unlink()
+    assert main(["diff", "own@1.0.0", "own@1.1.0", "--parts", str(parts)]) == 1
+    place = f"{parts}:own/1.1.0/preset.toml"
+    message = f"deepprompt: {place}: row new: there is no file own/1.1.0/new.md in {parts}\n"
     assert capsysbinary.readouterr() == (b"", message.encode())

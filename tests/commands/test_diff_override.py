@@ -63,36 +63,36 @@ def differ(capture: CaptureBytes, *arguments: str) -> str:
 @pytest.mark.parametrize("ask", ["one", "f/one", "f/one@2.0"])
 def test_moved(ask: str, version: str, own: Path, capsysbinary: CaptureBytes) -> None:
     """What changed in the bundled text and what the override changes are shown, each from the common start."""
-    lay_out(own, {f"f/{version}/one.md": YOURS, f"f/{version}/overrides.table": f"one {sha256_hex(OLD)}\n"})
+    lay_out(own, {f"f/{version}/one.md": YOURS, f"f/{version}/overrides.toml": f'one = "{sha256_hex(OLD)}"\n'})
     assert differ(capsysbinary, ask, "--parts", str(own)) == MOVED + EDITED
 
 
 def test_not_moved(own: Path, capsysbinary: CaptureBytes) -> None:
     """A bundled text that is still the same is said to be."""
-    lay_out(own, {"f/1.0/one.md": YOURS, "f/1.0/overrides.table": f"one {sha256_hex(OLD)}\n"})
+    lay_out(own, {"f/1.0/one.md": YOURS, "f/1.0/overrides.toml": f'one = "{sha256_hex(OLD)}"\n'})
     expected = "the bundled text has not changed since\n" + EDITED
     assert differ(capsysbinary, "one@1.0", "--parts", str(own)) == expected
 
 
 def test_not_edited(own: Path, capsysbinary: CaptureBytes) -> None:
     """An override that is the text it was written against is said to change nothing."""
-    lay_out(own, {"f/1.0/one.md": OLD, "f/1.0/overrides.table": f"one {sha256_hex(OLD)}\n"})
+    lay_out(own, {"f/1.0/one.md": OLD, "f/1.0/overrides.toml": f'one = "{sha256_hex(OLD)}"\n'})
     assert differ(capsysbinary, "one", "--parts", str(own)) == MOVED + "the override changes nothing\n"
 
 
-@pytest.mark.parametrize("table", [None, "other 0\n", f"one {'0' * 64}\n"])
+@pytest.mark.parametrize("table", [None, 'other = "0"\n', f'one = "{"0" * 64}"\n'])
 def test_start_unknown(table: str | None, own: Path, capsysbinary: CaptureBytes) -> None:
     """Where the common start is not known, the bundled text and the override are compared with each other."""
-    lay_out(own, {"f/2.0/one.md": YOURS} | ({"f/2.0/overrides.table": table} if table else {}))
+    lay_out(own, {"f/2.0/one.md": YOURS} | ({"f/2.0/overrides.toml": table} if table else {}))
     shown = differ(capsysbinary, "one", "--parts", str(own))
     assert shown.startswith(UNKNOWN + "--- bundled 2.0\n+++ yours\n@@ -1,2 +1,2 @@\n")
     assert shown.endswith("-One.\n-2.\n+1.\n+Two.\n")
 
 
-@pytest.mark.parametrize(("table", "start"), [(f"one {sha256_hex(OLD)}\n", OLD), ("", None)])
+@pytest.mark.parametrize(("table", "start"), [(f'one = "{sha256_hex(OLD)}"\n', OLD), ("", None)])
 def test_json(table: str, start: str | None, own: Path, capsysbinary: CaptureBytes) -> None:
     """`--json` gives the three texts whole."""
-    lay_out(own, {"f/2.0/one.md": YOURS, "f/2.0/overrides.table": table})
+    lay_out(own, {"f/2.0/one.md": YOURS, "f/2.0/overrides.toml": table})
     found: Any = json.loads(differ(capsysbinary, "one", "--parts", str(own), "--json"))
     assert found == {"part": "f/one", "version": "2.0", "written against": start, "bundled": NEW, "yours": YOURS}
 
@@ -107,7 +107,7 @@ def test_what_show_started(part: str, tmp_path: Path, capsysbinary: CaptureBytes
 
 def test_what_the_note_says(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     """The command that a build names when a bundled text has moved works."""
-    lay_out(tmp_path, {f"{FOLDER}/glob.md": "Mine.\n", f"{FOLDER}/overrides.table": f"glob {'0' * 64}\n"})
+    lay_out(tmp_path, {f"{FOLDER}/glob.md": "Mine.\n", f"{FOLDER}/overrides.toml": f'glob = "{"0" * 64}"\n'})
     assert main(["build", "--preset", "claude_code", "--tool", "Glob", "--parts", str(tmp_path)]) == 0
     said = capsysbinary.readouterr().err.decode()
     command = f"deepprompt diff claude_code/glob --parts {tmp_path}"

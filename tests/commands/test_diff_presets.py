@@ -107,7 +107,7 @@ def test_a_replaced_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     lay_out(tmp_path, {"mine/1.0.0/preset.toml": EXTENSION, "mine/1.0.0/git.md": theirs + "More.\n"})
     unknown = differ(capsys, "git", "--parts", str(tmp_path))
     assert unknown.startswith("the text that it was written against is not recorded, or no longer bundled\n")
-    lay_out(tmp_path, {"mine/1.0.0/overrides.table": f"git {sha256_hex(theirs)}\n"})
+    lay_out(tmp_path, {"mine/1.0.0/overrides.toml": f'git = "{sha256_hex(theirs)}"\n'})
     for ask in ("git", "mine/git", "mine/git@1.0.0"):
         out = differ(capsys, ask, "--parts", str(tmp_path))
         assert out.startswith("the bundled text has not changed since\n--- written against\n+++ yours\n")

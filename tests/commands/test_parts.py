@@ -15,30 +15,42 @@ from deepprompt.prompt import sha256_hex
 CaptureBytes = pytest.CaptureFixture[bytes]
 
 FILES = {
-    "base/1.0.0/preset.table": "who release always\n",
-    "base/1.0.0/who.md": "Old.\n",
-    "base/1.1.0/preset.table": "who release always\nhow project tool:Glob\nname session !mcp NAME\n",
-    "base/1.1.0/who.md": "Who you are, in a few words.\n",
-    "base/1.1.0/how.md": "How.\n",
-    "base/1.1.0/name.md": "é" * 20,
-    "base/1.1.0/extra/more.md": "More and more.\n",
-    "mine/1.0/preset.table": "all turn always\n",
-    "mine/1.0/all.md": "",
+    "own/1.0.0/preset.toml": 'format = 1\nrows = [{ part = "who" }]\n',
+    "own/1.0.0/who.md": "Old.\n",
+    "own/1.1.0/preset.toml": """\
+format = 1
+rows = [
+  { part = "who" },
+  { part = "how", pace = "project", when = "tool:Glob" },
+  { text = "${NAME}", name = "name", pace = "session" },
+]
+[variables]
+NAME = { cases = [{ when = "not list:mcp", part = "alone" }], pace = "session" }
+[tools]
+Glob = {}
+""",
+    "own/1.1.0/who.md": "Who you are, in a few words.\n",
+    "own/1.1.0/how.md": "How.\n",
+    "own/1.1.0/alone.md": "é" * 20,
+    "own/1.1.0/tools/Glob.md": "More and more.\n",
+    "own/1.1.0/tools/Glob.json": '{"type": "object"}',
+    "texts/1.0/all.md": "",
 }
 
 TABLE = """\
 family  version  part        tokens  pace     condition
-base    1.1.0    who              7  release  always
-base    1.1.0    how              1  project  tool:Glob
-base    1.1.0    name            10  session  !mcp
-base    1.1.0    extra/more       3           extra
-mine    1.0      all              0  turn     always
+own     1.1.0    who              7  release  always
+own     1.1.0    how              1  project  tool:Glob
+own     1.1.0    name             1  session  always
+own     1.1.0    alone           10  session  not list:mcp
+own     1.1.0    tools/Glob       3           tools
+texts   1.0      all              0
 """
 
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
-    """Return a folder of parts with two families."""
+    """Return a folder with a preset and a family of texts."""
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(text.encode())
@@ -59,18 +71,18 @@ def test_table(parts: Path, capsysbinary: CaptureBytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "version"), [("base@1.0.0", "1.0.0"), ("base~=1.0.0", "1.0.0"), ("base", "1.1.0"), ("base>1.0", "1.1.0")]
+    ("ask", "version"), [("own@1.0.0", "1.0.0"), ("own~=1.0.0", "1.0.0"), ("own", "1.1.0"), ("own>1.0", "1.1.0")]
 )
 def test_one_family(ask: str, version: str, parts: Path, capsysbinary: CaptureBytes) -> None:
     """One family is listed in the version that is asked for."""
     rows: Any = json.loads(said(capsysbinary, ask, "--parts", str(parts), "--json"))
-    assert {(row["family"], row["version"]) for row in rows} == {("base", version)}
+    assert {(row["family"], row["version"]) for row in rows} == {("own", version)}
 
 
 def test_json(parts: Path, capsysbinary: CaptureBytes) -> None:
     """`--json` gives the same, a part an object."""
-    rows: Any = json.loads(said(capsysbinary, "mine", "--parts", str(parts), "--json"))
-    row = {"family": "mine", "version": "1.0", "part": "all", "tokens": 0, "pace": "turn", "condition": "always"}
+    rows: Any = json.loads(said(capsysbinary, "own@1.0.0", "--parts", str(parts), "--json"))
+    row = {"family": "own", "version": "1.0.0", "part": "who", "tokens": 1, "pace": "release", "condition": "always"}
     assert rows == [{**row, "from": ""}]
 
 
@@ -117,7 +129,7 @@ changes = [{ add = "house", after = "work" }, { replace = "git" }]
 
 def test_an_extension(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     """Each row of an extension says where its text comes from; one whose original moved is stale."""
-    files = {"preset.toml": PRESET, "house.md": "House.\n", "git.md": "Git.\n", "overrides.table": "git 0000\n"}
+    files = {"preset.toml": PRESET, "house.md": "House.\n", "git.md": "Git.\n", "overrides.toml": 'git = "0000"\n'}
     home = tmp_path / "pilot/1.0.0"
     home.mkdir(parents=True)
     for name, text in files.items():
@@ -131,20 +143,14 @@ def test_an_extension(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         "mcp": "slots@1.0.0",
         "project": "deepprompt",
     }
-    (home / "overrides.table").write_text(f"git {sha256_hex(bundled().text('coder', '1.0.0', 'git'))}\n")
+    digest = sha256_hex(bundled().text("coder", "1.0.0", "git"))
+    (home / "overrides.toml").write_text(f'git = "{digest}"\n')
     rows = json.loads(said(capsysbinary, "pilot", "--parts", str(tmp_path), "--json"))
     assert {row["part"]: row["from"] for row in rows}["git"] == "replaced"
 
 
-def test_a_part_in_no_table(parts: Path, capsysbinary: CaptureBytes) -> None:
-    """A part that no table names has no condition: its own name is none."""
-    (parts / "mine/1.0/draft.md").write_text("Draft.\n")
-    rows: Any = json.loads(said(capsysbinary, "mine", "--parts", str(parts), "--json"))
-    assert (rows[1]["part"], rows[1]["pace"], rows[1]["condition"]) == ("draft", "", "")
-
-
 def test_a_folder_of_overrides(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
-    """A folder that `show --override-in` made can be listed too, though it has no preset table."""
+    """A folder that `show --override-in` made can be listed too, though it has no preset."""
     assert main(["show", "glob", "--override-in", str(tmp_path)]) == 0
     assert "  glob  " in said(capsysbinary, "--parts", str(tmp_path))
 
@@ -190,8 +196,9 @@ def test_empty_folder(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
 
 
 def test_missing_file(parts: Path, capsysbinary: CaptureBytes) -> None:
-    """A part that the table names and the folder lacks is an error that says what there is."""
-    (parts / "mine/1.0/all.md").unlink()
-    assert main(["parts", "mine", "--parts", str(parts)]) == 1
-    message = f"deepprompt: {parts} has no mine/1.0/all.md; mine/1.0/ has: preset.table\n"
+    """A part that a row names and the folder lacks is an error that names both."""
+    (parts / "own/1.0.0/who.md").unlink()
+    assert main(["parts", "own@1.0.0", "--parts", str(parts)]) == 1
+    place = f"{parts}:own/1.0.0/preset.toml"
+    message = f"deepprompt: {place}: row who: there is no file own/1.0.0/who.md in {parts}\n"
     assert capsysbinary.readouterr() == (b"", message.encode())

@@ -18,7 +18,7 @@ CaptureBytes = pytest.CaptureFixture[bytes]
 
 FOLDER = "claude_code/2.1.37"
 GLOB = bundled().text("claude_code", "2.1.37", "glob")
-RECORD = f"glob {sha256_hex(GLOB)}\n"
+RECORD = f'"glob" = "{sha256_hex(GLOB)}"\n'
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_text(ask: str, path: str, capsysbinary: CaptureBytes) -> None:
         ("providers/facts.json", "providers/2026.11.18.1/facts.json"),
         ("facts.json", "providers/2026.11.18.1/facts.json"),
         ("providers/facts.json@2026.11.18", "providers/2026.11.18/facts.json"),
-        ("tiers/preset.table", "tiers/1.0.0/preset.table"),
+        ("base/preset.toml", "base/1.0.0/preset.toml"),
         ("tools/Bash.json", f"{FOLDER}/tools/Bash.json"),
         ("tiers/commit.md", "tiers/1.0.0/commit.md"),
         ("commit", "tiers/1.0.0/commit.md"),
     ],
 )
 def test_file(ask: str, path: str, capsysbinary: CaptureBytes) -> None:
-    """What is no part, such as facts or a table, is printed byte for byte by its file's name."""
+    """What is no part, such as facts or a preset, is printed byte for byte by its file's name."""
     assert main(["show", ask]) == 0
     assert capsysbinary.readouterr() == (bundled().file(*path.split("/", 2)).encode(), b"")
 
@@ -84,10 +84,9 @@ def test_folder(ask: str, text: str, tmp_path: Path, capsysbinary: CaptureBytes)
             "no version '1' of 'providers/facts.json'; providers has: 2026.11.15, 2026.11.18, 2026.11.18.1",
         ),
         (
-            "preset.table",
-            "'preset.table' is several parts: base/preset.table, claude_code/preset.table, request/preset.table, "
-            "session/preset.table, "
-            "tagged/preset.table, tiers/preset.table",
+            "preset.toml",
+            "'preset.toml' is several parts: base/preset.toml, claude_code/preset.toml, coder/preset.toml, "
+            "deepseek/preset.toml, slots/preset.toml",
         ),
     ],
 )  # fmt: skip
@@ -135,7 +134,7 @@ class TestOverride:
         assert main(["show", "glob", "--override-in", str(tmp_path / "mine")]) == 0
         assert capsysbinary.readouterr() == (b"", b"")
         found = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
-        assert found == {f"mine/{FOLDER}/glob.md": GLOB, f"mine/{FOLDER}/overrides.table": RECORD}
+        assert found == {f"mine/{FOLDER}/glob.md": GLOB, f"mine/{FOLDER}/overrides.toml": RECORD}
 
     def test_no_part(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         """A file that is no part cannot be overridden, and nothing is written."""
@@ -145,29 +144,29 @@ class TestOverride:
         assert list(tmp_path.iterdir()) == []
 
     def test_second(self, tmp_path: Path) -> None:
-        """A second override is recorded below the first, and what was in the table stays."""
-        lay_out(tmp_path, {f"{FOLDER}/overrides.table": "# Ours, é\r\n"})
+        """A second override is recorded below the first, and what was in the file stays."""
+        lay_out(tmp_path, {f"{FOLDER}/overrides.toml": "# Ours, é\r\n"})
         for part in ("glob", "tools/Glob"):
             assert main(["show", part, "--override-in", str(tmp_path)]) == 0
         tool = bundled().text("claude_code", "2.1.37", "tools/Glob")
-        table = f"# Ours, é\r\n{RECORD}tools/Glob {sha256_hex(tool)}\n"
-        assert (tmp_path / FOLDER / "overrides.table").read_bytes() == table.encode()
+        table = f'# Ours, é\r\n{RECORD}"tools/Glob" = "{sha256_hex(tool)}"\n'
+        assert (tmp_path / FOLDER / "overrides.toml").read_bytes() == table.encode()
         assert (tmp_path / FOLDER / "tools/Glob.md").read_text() == tool
 
-    def test_a_table_without_a_last_newline(self, tmp_path: Path) -> None:
-        """A table that an editor left without a last newline still gets a line of its own for the new part."""
-        lay_out(tmp_path, {f"{FOLDER}/overrides.table": f"grep {'0' * 64}", f"{FOLDER}/grep.md": "Mine.\n"})
+    def test_a_record_without_a_last_newline(self, tmp_path: Path) -> None:
+        """A record that an editor left without a last newline still gets a line of its own for the new part."""
+        lay_out(tmp_path, {f"{FOLDER}/overrides.toml": "grep = '00'", f"{FOLDER}/grep.md": "Mine.\n"})
         assert main(["show", "glob", "--override-in", str(tmp_path)]) == 0
-        assert (tmp_path / FOLDER / "overrides.table").read_text() == f"grep {'0' * 64}\n{RECORD}"
+        assert (tmp_path / FOLDER / "overrides.toml").read_text() == f"grep = '00'\n{RECORD}"
 
-    def test_a_table_that_is_not_utf8(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
-        """A table that cannot be read is an error of one line, before anything is written."""
-        lay_out(tmp_path, {f"{FOLDER}/overrides.table": b"# \xff\n"})
+    def test_a_record_that_is_not_toml(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
+        """A record that cannot be read is an error of one line, before anything is written."""
+        lay_out(tmp_path, {f"{FOLDER}/overrides.toml": b"# \xff\n"})
         assert main(["show", "glob", "--override-in", str(tmp_path)]) == 1
         out, err = capsysbinary.readouterr()
         assert out == b""
-        assert b"overrides.table" in err
-        assert b"not UTF-8" in err
+        assert b"overrides.toml" in err
+        assert b"not TOML" in err
         assert not (tmp_path / FOLDER / "glob.md").exists()
 
     @pytest.mark.parametrize("kind", ["file", "dangling link"])
@@ -282,16 +281,16 @@ def test_replace(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     theirs = bundled().text("coder", "1.0.0", "git")
     assert main(replace) == 0
     assert (mine / "git.md").read_text() == theirs
-    assert (mine / "overrides.table").read_text() == f"git {sha256_hex(theirs)}\n"
+    assert (mine / "overrides.toml").read_text() == f'"git" = "{sha256_hex(theirs)}"\n'
     assert "add { replace = 'git' } to the changes in preset.toml" in capsys.readouterr().err
     (mine / "preset.toml").write_text(PRESET.replace("changes = [", 'changes = [{ replace = "git" }, '))
     (mine / "git.md").write_text("Mine.\n")
-    (mine / "overrides.table").write_text("git 0000\nother 1\n")
+    (mine / "overrides.toml").write_text('git = "0000"\nother = "1"\n')
     (note,) = load_preset("pilot", "prompts").compose().notes
     assert "has changed since" in note.detail
     assert main(replace) == 0
     assert (mine / "git.md").read_text() == "Mine.\n"
-    assert (mine / "overrides.table").read_text() == f"other 1\ngit {sha256_hex(theirs)}\n"
+    assert (mine / "overrides.toml").read_text() == f'other = "1"\n"git" = "{sha256_hex(theirs)}"\n'
     assert load_preset("pilot", "prompts").compose().notes == ()
 
 

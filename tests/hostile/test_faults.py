@@ -27,8 +27,8 @@ from deepprompt import (
     PromptAssembler,
     SystemPromptBuilder,
     discover_project_context,
-    from_folder,
     load_instruction_files,
+    load_preset,
     load_skills,
     read_git,
 )
@@ -399,12 +399,15 @@ def test_templates(cwd: Path) -> None:
     assert every_fault(load, PromptAssemblyError) > 50
 
 
+PRESET = 'format = 1\nrows = [{ part = "one" }]\n'
+
+
 def test_catalogues(cwd: Path) -> None:
     """A part that cannot be read is an error that names it, never an empty one."""
-    lay_out(cwd / "parts", {"f/1.0/preset.table": "one release always\n", "f/1.0/one.md": "One.\n"})
+    lay_out(cwd / "parts", {"f/1.0/preset.toml": PRESET, "f/1.0/one.md": "One.\n"})
 
     def load() -> Found:
-        return {part.name: part.text for part in from_folder(cwd / "parts").parts("f")}, ()
+        return {part.name: part.text for part in load_preset("f", cwd / "parts").compose().parts}, ()
 
     assert every_fault(load, DeepPromptError) > 50
 

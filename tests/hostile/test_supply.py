@@ -63,10 +63,16 @@ def built(site: Path) -> str:
     return says.strip()
 
 
+def everything(assets: Path) -> list[str]:
+    """Return the text of every file of the base."""
+    catalog = from_folder(assets)
+    return [catalog.file("base", "1.0.0", name) for name in catalog.files("base", "1.0.0")]
+
+
 def refused(assets: Path, *says: str) -> None:
     """See that no part of the base can be had, and that the error says what is wrong with it."""
     with pytest.raises(AssetError) as caught:
-        from_folder(assets).parts("base@1.0.0")
+        everything(assets)
     for text in says:
         assert text in str(caught.value)
 
@@ -83,14 +89,14 @@ def flips(data: bytes) -> Iterator[bytes]:
 
 
 def test_s01_one_byte(copy: Path) -> None:
-    """One bit in any byte of a part or of a table is an error that names the file."""
-    for name in (IDENTITY, "base/1.0.0/preset.table"):
+    """One bit in any byte of a part or of a preset is an error that names the file."""
+    for name in (IDENTITY, "base/1.0.0/preset.toml"):
         original = (copy / name).read_bytes()
         for data in flips(original):
             (copy / name).write_bytes(data)
             refused(copy, f"{name} was altered: its SHA-256 is {sha256(data).hexdigest()}")
         (copy / name).write_bytes(original)
-    assert from_folder(copy).parts("base@1.0.0")
+    assert everything(copy)
 
 
 @pytest.mark.parametrize("change_it", [lambda data: data + b"\n", lambda data: data[:-1], lambda _: b""])
@@ -126,7 +132,7 @@ def test_s02_line_ends(copy: Path, install: Path) -> None:
 
 def test_s03_missing_or_too_many(copy: Path) -> None:
     """A part that is gone is an error; one that no manifest lists is not a part."""
-    lay_out(copy, {"base/1.0.0/evil.md": "obey", "base/9.9.9/preset.table": "x release always", "base/9.9.9/x.md": "x"})
+    lay_out(copy, {"base/1.0.0/evil.md": "obey", "base/9.9.9/preset.toml": "format = 1", "base/9.9.9/x.md": "x"})
     catalog = from_folder(copy)
     assert catalog.versions("base") == ["1.0.0"]
     assert "evil" not in catalog.names("base", "1.0.0")

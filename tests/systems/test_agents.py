@@ -31,6 +31,7 @@ from deepprompt.systems.agents import (
     reminders_for,
 )
 from deepprompt.systems.preset import McpServer, PromptAssemblyConfig, SystemPromptConfig, assemble_system_prompt
+from deepprompt.systems.presets import load_preset
 from deepprompt.systems.variables import variables_of
 from deepprompt.text.disarm import escape_tags
 from deepprompt.text.hidden import drop_hidden
@@ -51,8 +52,7 @@ AGENTS = [
 ]  # fmt: skip
 
 REMINDERS = {
-    columns[0]: [] if columns[2] == "-" else columns[2].split(",")
-    for _, columns in bundled().lines(*VERSION, "reminders.table")
+    name: variables_of(each.part.text) for name, each in load_preset("claude_code@2.1.37").own_reminders.items()
 }
 WITH_VARIABLES = {name: names for name, names in REMINDERS.items() if names}
 
@@ -294,14 +294,9 @@ class TestReminders:
         """There are thirty or more, each once, and each with its trigger named."""
         assert reminder_names() == list(REMINDERS)
         assert len(REMINDERS) >= 30
-        lines = [columns for _, columns in bundled().lines(*VERSION, "reminders.table")]
-        assert {len(columns) for columns in lines} == {3}
-        assert len({columns[1] for columns in lines}) == len(lines)
-
-    @pytest.mark.parametrize("name", REMINDERS)
-    def test_table(self, name: str) -> None:
-        """The table names exactly the variables that a reminder's text has."""
-        assert sorted(variables_of(bundled().text(*VERSION, f"reminders/{name}"))) == sorted(REMINDERS[name])
+        reminders = load_preset("claude_code@2.1.37").own_reminders.values()
+        assert all(each.trigger and each.about for each in reminders)
+        assert len({each.trigger for each in reminders}) == len(REMINDERS)
 
     @pytest.mark.parametrize("name", REMINDERS)
     def test_rendered(self, name: str) -> None:

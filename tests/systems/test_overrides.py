@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deepprompt.catalog import Catalog, bundled, from_folder, from_package
-from deepprompt.errors import AssetError, PresetError
+from deepprompt.errors import AssetError, DeepPromptError, PresetError
 from deepprompt.prompt import Note, Pace, Prompt, sha256_hex
 from deepprompt.systems.agents import agent_prompt, reminder
 from deepprompt.systems.changes import OVERRIDES as TABLE
@@ -21,8 +21,8 @@ FAMILY, VERSION = "claude_code", "2.1.37"
 FOLDER = f"{FAMILY}/{VERSION}"
 GLOB = bundled().text(FAMILY, VERSION, "glob")
 CONFIG = PromptAssemblyConfig(enabled_tools=("Glob",))
-RECORDED = f"glob {sha256_hex(GLOB)}\n"
-STALE = f"glob {'0' * 64}\n"
+RECORDED = f'glob = "{sha256_hex(GLOB)}"\n'
+STALE = f'glob = "{"0" * 64}"\n'
 UNRECORDED = f"an override; {TABLE} does not say what it was written against"
 MOVED = "an override of a text that has changed since; see 'deepprompt diff claude_code/glob --parts {root}'"
 
@@ -85,10 +85,9 @@ def test_variables(tmp_path: Path) -> None:
     ("table", "detail"),
     [
         pytest.param(RECORDED, None, id="recorded"),
-        pytest.param(f"# mine\n\n  glob\t{sha256_hex(GLOB)}  # why\n", None, id="with comments"),
+        pytest.param(f'# mine\n\n  glob\t= "{sha256_hex(GLOB)}"  # why\n', None, id="with comments"),
         pytest.param(STALE, MOVED, id="moved"),
-        pytest.param("grep " + "0" * 64 + "\n", UNRECORDED, id="another part"),
-        pytest.param("glob\n", UNRECORDED, id="no hash"),
+        pytest.param('grep = "0000"\n', UNRECORDED, id="another part"),
         pytest.param("", UNRECORDED, id="empty"),
         pytest.param(None, UNRECORDED, id="no table"),
     ],
@@ -139,11 +138,20 @@ def test_a_newer_folder_without_the_part(tmp_path: Path) -> None:
 
 
 def test_recorded(tmp_path: Path) -> None:
-    """The digest of the text that an override was written against can be asked for; the last line counts."""
-    catalog = own(tmp_path, {f"{FOLDER}/glob.md": "", f"{FOLDER}/{TABLE}": STALE + RECORDED})
+    """The digest of the text that an override was written against can be asked for."""
+    catalog = own(tmp_path, {f"{FOLDER}/glob.md": "", f"{FOLDER}/{TABLE}": RECORDED})
     assert recorded(File(catalog, FAMILY, VERSION, "glob.md")) == sha256_hex(GLOB)
     assert recorded(File(catalog, FAMILY, VERSION, "grep.md")) is None
     assert recorded(File(catalog, FAMILY, "2.1.9", "glob.md")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("glob = 5\n", "glob is the SHA-256 of a text, not 5"), ("glob\n", "not TOML")]
+)
+def test_a_wrong_record(text: str, says: str, tmp_path: Path) -> None:
+    """A record that cannot be read is an error with its place, not an override that was never checked."""
+    with pytest.raises(DeepPromptError, match=f"{FOLDER}/{TABLE}: {says}"):
+        compose(own(tmp_path, {f"{FOLDER}/glob.md": "", f"{FOLDER}/{TABLE}": text}))
 
 
 def test_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,8 +68,8 @@ class TestFinding:
         lay_out(tmp_path, {"mine/1.0/preset.toml": "format = 1\nrows = [{ slot = 'append' }]\n"})
         with pytest.raises(UnknownPartError, match=r"no preset named 'nope'; there are: .*claude_code.*deepseek.*mine"):
             load_preset("nope", tmp_path)
-        with pytest.raises(UnknownPartError, match="no preset named 'base'"):
-            load_preset("base")
+        with pytest.raises(UnknownPartError, match="no preset named 'tiers'"):
+            load_preset("tiers")
         with pytest.raises(UnknownPartError, match=r"no version of mine is 2; there are: 1\.0"):
             load_preset("mine@2", tmp_path)
         with pytest.raises(UnknownPartError, match="load_preset: ask takes NAME"):
@@ -167,7 +167,7 @@ changes = [{ remove = "proactiv" }, { move = "verify", after = "censorin" }, { s
         catalog = load_preset("claude_code@2.1.37").rows[0].files[0][1].catalog
         toml = "extends = 'claude_code@2.1.37'\nchanges = [{ replace = 'verify' }]"
         for digest, noted in ((sha256_hex(catalog.text("claude_code", "2.1.37", "verify")), 0), ("0" * 64, 1)):
-            lay_out(tmp_path, {"pilot/1.0.0/overrides.table": f"verify {digest}\n"})
+            lay_out(tmp_path, {"pilot/1.0.0/overrides.toml": f'verify = "{digest}"\n'})
             notes = [note for note in pilot(tmp_path, toml, verify="Ours.\n").compose().notes if note.kind == "kept"]
             assert len(notes) == noted
 
@@ -219,7 +219,7 @@ class TestOverrides:
         assert "\n\nMine.\n\n" in prompt.text
         assert prompt.tools[0]["input_schema"] == {"type": "object"}
         assert prompt.tools[0]["description"] == GLOB["description"]
-        detail = "an override; overrides.table does not say what it was written against"
+        detail = "an override; overrides.toml does not say what it was written against"
         assert [note for note in prompt.notes if note.kind == "kept"] == [
             Note("kept", f"{tmp_path}:claude_code/2.1.37/{path}", detail) for path in ("verify.md", "tools/Glob.json")
         ]

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from deepprompt.catalog import bundled, from_folder
 from deepprompt.commands.build.folder import gathered
 from deepprompt.commands.build.options import appended, flags_of, lists_of, own_part, variables_of
 from deepprompt.commands.options import own_text
-from deepprompt.errors import AssetError
 from deepprompt.frozen import replace
-from deepprompt.prompt import BOUNDARY_PART, Note, Part, Prompt
+from deepprompt.prompt import BOUNDARY_PART, Note, Prompt
 from deepprompt.systems.builder import DEEPSEEK_V1
 from deepprompt.systems.presets import Preset, load_preset
 from deepprompt.text.hygiene import from_system
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
-    from typing import Any
+    from deepprompt.systems.inputs import Given
 
 DEFAULT = "deepseek@1.1.0"
 """The preset for DeepSeek's models, and where no model is named. By its version, as comparing versions takes long."""
@@ -32,10 +30,10 @@ def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -
     inputs = _inputs(options, notes)
     if options.custom_file:
         custom = own_part("custom", options.custom_file)
-        prompt = preset.compose(custom=custom, tools=inputs["tools"], budget=options.max_tokens)
+        prompt = preset.compose(custom=custom, tools=inputs["tools"], budget=inputs["budget"])
         return replace(prompt, notes=(*prompt.notes, *notes))
     around = gathered(options, preset.instructions)
-    prompt = preset.compose(around, budget=options.max_tokens, **inputs)
+    prompt = preset.compose(around, **inputs)
     for choice in preset.choices(around, **inputs):
         row = choice.row
         rows.append({"part": row.name, "condition": row.when, "in": choice.chosen, "why": choice.why})
@@ -48,8 +46,11 @@ def compose_preset(options: argparse.Namespace, rows: list[dict[str, object]]) -
 
 def _preset(options: argparse.Namespace, notes: list[Note]) -> Preset:
     """Return the preset, with its rows in the order that the options ask for."""
-    own = () if options.base else options.parts
-    preset = load_preset(_ask(options, notes), *own)
+    preset = load_preset(_ask(options, notes), *options.parts)
+    if options.base:
+        from deepprompt.systems.changes import with_wording
+
+        preset = with_wording(load_preset(DEEPSEEK_V1), preset)
     if options.order:
         preset = preset.ordered(options.order)
     if options.environment_last:
@@ -63,8 +64,8 @@ def _preset(options: argparse.Namespace, notes: list[Note]) -> Preset:
 
 def _ask(options: argparse.Namespace, notes: list[Note]) -> str:
     """Return the preset that the options name. Without a name it follows from the model that the prompt is for."""
-    if options.base:
-        return DEEPSEEK_V1
+    if base := str(options.base or ""):  # a version or a specifier alone is one of the family `base`
+        return base if base[0].isalpha() else f"base@{base}" if base[0].isdigit() else f"base{base}"
     if options.preset:
         return str(options.preset)
     target = str(options.model or options.to or DEFAULT)
@@ -76,18 +77,19 @@ def _ask(options: argparse.Namespace, notes: list[Note]) -> str:
     return NEUTRAL
 
 
-def _inputs(options: argparse.Namespace, notes: list[Note]) -> dict[str, Any]:
+def _inputs(options: argparse.Namespace, notes: list[Note]) -> Given:
     """Return what the options give to the preset."""
-    inputs: dict[str, Any] = {
+    inputs: Given = {
         "tools": [from_system(name, "tool", notes) for name in options.tool],
         "flags": flags_of(options, notes),
         "variables": variables_of(options, notes),
         "lists": lists_of(options),
         "append": tuple(appended(options, notes)),
         "model": options.model or "",
+        "budget": options.max_tokens,
     }
-    if options.base_file or options.base:
-        inputs["base"] = own_part("base", options.base_file) if options.base_file else _base_parts(options)
+    if options.base_file:
+        inputs["base"] = own_part("base", options.base_file)
     if options.output_style_file:
         inputs["output_style"] = own_text(options.output_style_file)
     if options.mcp:
@@ -100,14 +102,3 @@ def _inputs(options: argparse.Namespace, notes: list[Note]) -> dict[str, Any]:
         named = [from_system(text, "slash command", notes).partition("=") for text in options.slash_command]
         inputs["commands"] = [SlashCommand(name, description) for name, _, description in named]
     return inputs
-
-
-def _base_parts(options: argparse.Namespace) -> tuple[Part, ...]:
-    """Return the parts of the base that `--base` names."""
-    catalog = from_folder(options.parts[0]) if options.parts else bundled()
-    ask: str = options.base
-    if not ask[0].isalpha():  # a version or a specifier alone is one of the family `base`
-        ask = f"base@{ask}" if ask[0].isdigit() else f"base{ask}"
-    if not (parts := catalog.parts(ask)):
-        raise AssetError(f"{catalog.label}: {'/'.join(catalog.resolve(ask))}: no part of it is always in the prompt")
-    return parts

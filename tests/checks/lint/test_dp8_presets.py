@@ -146,7 +146,7 @@ def test_a_replaced_text_that_changed(tmp_path: Path) -> None:
     preset = 'format = 1\nextends = "coder@1.0.0"\nchanges = [{ replace = "git" }]\n'
     home = "prompts/mine/1.0.0"
     lay_out(
-        tmp_path, {f"{home}/preset.toml": preset, f"{home}/git.md": "# Git\n", f"{home}/overrides.table": "git 00\n"}
+        tmp_path, {f"{home}/preset.toml": preset, f"{home}/git.md": "# Git\n", f"{home}/overrides.toml": 'git = "00"\n'}
     )
     (finding,) = lint(load_subject("prompts", "prompts", str(tmp_path), 1.0), select=["DP8"])
     assert (finding.code, finding.place) == ("DP805", "prompts/mine/1.0.0/git.md")

@@ -23,6 +23,7 @@ CaptureBytes = pytest.CaptureFixture[bytes]
 
 PREFIX = f"{BASE_PROMPT_V1}\n{bundled().text('deepseek', '1.1.0', 'security')}"
 """What stands before the boundary in an empty folder: the base prompt V1, then the security policy."""
+SEED = 'format = 1\njoin = "\\n"\nfinal_newline = "keep"\n'
 PROJECT = re.compile(
     r"\n## Project\n- cwd: (?P<cwd>.*)\n- date: \d{4}-\d\d-\d\d\n- os: \S+ .+\n- shell: .+\n"
     r"(?:- branch: (?P<branch>.*)\n)?(?:\n## Git status\n(?P<status>[^#]*)\n## Git diff\n(?P<diff>[^#]*))?"
@@ -64,13 +65,12 @@ def parts(tmp_path: Path) -> Path:
     return lay_out(
         tmp_path / "parts",
         {
-            "base/1.0.0/preset.table": "who release always\nhow release always\nhint release skills\n",
-            "base/1.0.0/who.md": "Who 1.\n",
-            "base/1.0.0/how.md": "How 1.\n",
-            "base/1.0.0/hint.md": "Hint.\n",
-            "base/1.1.0/preset.table": "who release always\n",
-            "base/1.1.0/who.md": "Who 1.1.\n",
-            "mine/1.0/preset.table": "all project always\n",
+            "own/1.0.0/preset.toml": f'{SEED}rows = [{{ part = "who" }}, {{ part = "how" }}, {{ slot = "skills" }}]\n',
+            "own/1.0.0/who.md": "Who 1.\n",
+            "own/1.0.0/how.md": "How 1.\n",
+            "own/1.1.0/preset.toml": 'format = 1\nrows = [{ part = "who" }, { text = "More.", name = "more" }]\n',
+            "own/1.1.0/who.md": "Who 1.1.\n",
+            "mine/1.0/preset.toml": 'format = 1\nrows = [{ part = "all" }]\n',
             "mine/1.0/all.md": "All mine.",
         },
     )
@@ -200,49 +200,50 @@ class TestBase:
     @pytest.mark.parametrize(
         ("ask", "prefix"),
         [
-            ("1.0.0", "Who 1.\n\nHow 1.\n"),
-            ("base", "Who 1.1.\n"),
-            ("~=1.0.0", "Who 1.\n\nHow 1.\n"),
+            ("own@1.0.0", "Who 1.\n\nHow 1.\n"),
+            ("own", "Who 1.1.\n\nMore."),
+            ("own~=1.0.0", "Who 1.\n\nHow 1.\n"),
             ("mine@1.0", "All mine."),
+            ("1.0.0", BASE_PROMPT_V1),
         ],
     )
     def test_from_a_folder(self, ask: str, prefix: str, parts: Path, capsysbinary: CaptureBytes) -> None:
-        """`--parts` takes the base from a folder: the parts of the version that are always in it, in order."""
+        """`--parts` takes the base from a folder: the parts and texts of a preset, in order, as it joins them."""
         assert built(capsysbinary, "--parts", str(parts), "--base", ask, "--prefix-only") == prefix
 
+    def test_layout(self, folder: Path, parts: Path, capsysbinary: CaptureBytes) -> None:
+        """A base stands in the seed's layout: instruction files, appended text, the boundary and the project follow."""
+        lay_out(folder, {"AGENTS.md": "Ours."})
+        text = built(capsysbinary, "--parts", str(parts), "--base", "mine", "--append", "More.", "--no-git")
+        files = f"\n\n## Instruction Files (session-once)\n\n[{folder}/AGENTS.md]\nOurs.\n"
+        assert text.startswith(f"All mine.{files}\n\nMore.{DYNAMIC_CONTEXT_BOUNDARY}\n## Project\n- cwd: {folder}\n")
+
     @pytest.mark.usefixtures("folder")
-    @pytest.mark.parametrize("table", ["", "# nothing yet\n", "who release skills\n"])
-    def test_no_parts(self, table: str, parts: Path, capsysbinary: CaptureBytes) -> None:
-        """A version of which nothing is always in the prompt is an error: another base never takes its place."""
-        (parts / "base/1.1.0/preset.table").write_text(table)
-        assert main(["build", "--parts", str(parts), "--base", "1.1.0"]) == 1
-        said = capsysbinary.readouterr()
-        assert said.out == b""
-        assert b"base/1.1.0" in said.err
+    def test_no_parts(self, parts: Path, capsysbinary: CaptureBytes) -> None:
+        """A preset without wording is an error: another base never takes its place."""
+        lay_out(parts, {"mine/1.1/preset.toml": 'format = 1\nrows = [{ slot = "skills" }]\n'})
+        assert main(["build", "--parts", str(parts), "--base", "mine"]) == 1
+        message = b"deepprompt: mine@1.1 has no wording: none of its rows is a part or a text\n"
+        assert capsysbinary.readouterr() == (b"", message)
 
     @pytest.mark.usefixtures("folder")
     def test_part_named_like_the_boundary(self, parts: Path, capsysbinary: CaptureBytes) -> None:
         """A part of a folder may not be named `boundary`: it would be taken for the boundary."""
-        lay_out(
-            parts,
-            {
-                "mine/1.0/preset.table": "all release always\nboundary release always\n",
-                "mine/1.0/boundary.md": "Know your limits.",
-            },
-        )
+        rows = 'format = 1\nrows = [{ part = "boundary" }]\n'
+        lay_out(parts, {"mine/1.1/preset.toml": rows, "mine/1.1/boundary.md": "Know your limits."})
         assert main(["build", "--parts", str(parts), "--base", "mine", "--prefix-only"]) == 1
         said = capsysbinary.readouterr()
         assert said.out == b""
-        assert said.err.endswith(b"mine/1.0/preset.table:2: no part may be called 'boundary'\n")
+        assert b"boundary" in said.err
 
     @pytest.mark.usefixtures("folder")
     def test_fast_part_in_the_base(self, parts: Path, capsysbinary: CaptureBytes) -> None:
-        """A table that puts a fast part before a slow one is an error that names both."""
-        (parts / "base/1.0.0/preset.table").write_text("who turn always\nhow release always\n")
-        assert main(["build", "--parts", str(parts), "--base", "1.0.0"]) == 1
-        assert capsysbinary.readouterr().err.startswith(
-            b"deepprompt: part 'who' (pace TURN) stands before part 'how' (pace RELEASE); put slow parts first"
-        )
+        """A preset that puts a fast part before a slow one is an error that names both."""
+        rows = 'format = 1\nrows = [{ part = "all", pace = "turn" }, { text = "x", name = "more" }]\n'
+        lay_out(parts, {"mine/1.1/preset.toml": rows, "mine/1.1/all.md": "All."})
+        assert main(["build", "--parts", str(parts), "--base", "mine"]) == 1
+        said = b"part 'all' (pace TURN) stands before part 'more' (pace RELEASE); put slow parts first"
+        assert said in capsysbinary.readouterr().err
 
     @pytest.mark.parametrize(
         ("data", "text"),
