@@ -45,10 +45,10 @@ ROOMS = (
     "batch",
     "checks",
     "session",
-    "adapters",
     "inspector",
     "fleet",
     "recorder",
+    "adapters",
     "testing",
     "commands",
     "cli",
@@ -140,6 +140,18 @@ def test_importing_the_package_imports_nothing_of_it() -> None:
     code = "import deepprompt, sys; print([name for name in sys.modules if name.startswith('deepprompt.')])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+def test_importing_the_package_imports_no_framework() -> None:
+    """No adapter is imported with the package, and none of the names that it gives out leads to one."""
+    code = (
+        "import deepprompt, sys; [getattr(deepprompt, name) for name in deepprompt.__all__]; print(sorted(sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in ast.literal_eval(run.stdout)}
+    frameworks = {"agents", "claude_agent_sdk", "google", "langchain", "langchain_core", "litellm", "pydantic_ai"}
+    assert loaded & frameworks == set()
+    assert not [name for name in ast.literal_eval(run.stdout) if name.startswith("deepprompt.adapters")]
 
 
 def test_every_module_has_a_docstring() -> None:

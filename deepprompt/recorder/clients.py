@@ -9,7 +9,7 @@ import importlib
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from deepprompt.errors import SourceError
 from deepprompt.fleet.readers.shared import SESSION_HEADERS
@@ -20,18 +20,29 @@ from deepprompt.recorder.writer import Exchange, Writer
 _KEPT = frozenset((*KEPT_HEADERS, *SESSION_HEADERS))
 
 
+class Sink(Protocol):
+    """What takes the exchanges of a transport, as a `Writer` does."""
+
+    def put(self, exchange: Exchange) -> bool:
+        """Take an exchange that has ended; False if it could not be used."""
+
+    def close(self) -> None:
+        """End."""
+
+
 class RecordingTransport:
     """A transport for httpx clients, sync or async, that records what goes through another one.
 
-    Pass it to a client: `httpx.Client(transport=RecordingTransport(httpx.HTTPTransport()))`. If OpenTelemetry is
-    imported, the span that is current at a request is told what its response cost and what the cache did.
+    Pass it to a client: `httpx.Client(transport=RecordingTransport(httpx.HTTPTransport()))`. A `sink` takes
+    what passes in place of the store. If OpenTelemetry is imported, the span that is current at a request is told what
+    its response cost and what the cache did.
     """
 
-    def __init__(self, transport: Any, *, store: str = "", agent: str = "") -> None:
+    def __init__(self, transport: Any, *, store: str = "", agent: str = "", sink: Sink | None = None) -> None:
         if not hasattr(transport, "handle_request") and not hasattr(transport, "handle_async_request"):
             raise SourceError(f"RecordingTransport wraps a transport of httpx, not {type(transport).__name__}")
         self._transport = transport
-        self._writer = Writer(Store(store or default_store()), agent)
+        self._writer: Sink = Writer(Store(store or default_store()), agent) if sink is None else sink
         self._spans: Any = None
 
     def __enter__(self) -> RecordingTransport:

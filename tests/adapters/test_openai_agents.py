@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any
-
-from tests.support.frameworks import check, framework
-from tests.support.recorder import recorder
+from tests.support.frameworks import check, example, run
 
 
 def test_nothing_is_lost_and_every_edit_is_told() -> None:
-    """Each request begins with the whole one before it, and the model is told what was edited, once."""
-    agents, openai = framework("agents"), framework("openai")
-    adapter = framework("deepprompt.adapters.openai_agents")
-    agents.set_tracing_disabled(True)
-    made: list[Any] = []
+    """Each request begins with the whole one before it, the model is told of each edit, once, and all are hits."""
+    check(run(example("openai_agents"), "responses", "gpt-5.6"), marks={"input"})
 
-    @agents.function_tool  # type: ignore[untyped-decorator]
-    def lookup(word: str) -> str:
-        """Look up a word."""
-        return f"{word} is a word"
 
-    session = agents.SQLiteSession("1")
-
-    def run(tail: Any, question: str, prompt: Any) -> None:
-        if not made:
-            made.append(agents.Agent("a", instructions=tail.prefix.text, tools=[lookup], model=model))
-        runner.run(agents.Runner.run(made[0], adapter.run_input(tail, question, prompt), session=session))
-
-    # A loop of its own, which is closed: run_sync leaves one behind.
-    with recorder() as server, asyncio.Runner() as runner:
-        client = openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="x", max_retries=0)
-        model = agents.OpenAIResponsesModel("gpt-5", client)
-        check(server, run, "responses")
-        runner.run(client.close())
+def test_models_without_marks_get_none() -> None:
+    """The filter leaves the instructions where they are if the model takes no marks."""
+    check(run(example("openai_agents"), "responses", "gpt-5"), marks=set())

@@ -1,34 +1,64 @@
-"""Twelve requests of a framework: six turns of a tool call and an answer, with edits between, against loopback."""
+"""Twelve requests of a framework: six turns of a tool call and an answer, with edits and a commit between.
+
+The server on loopback counts truly: the usage of each answer is what `deepprompt.simulate` makes of the requests that
+arrived, by the provider's published rules.
+"""
 
 from __future__ import annotations
 
 import importlib
 import json
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from deepprompt import Pace, Part, Prompt, Tail
+from deepprompt import Pace, Part, Prompt, Tail, Watch
+from deepprompt.checks.cache.simulate import Simulation, simulate
+from deepprompt.checks.segments import read_request
 from deepprompt.prompt import BOUNDARY_PART
-from tests.support.recorder import Recorder
+from deepprompt.providers.facts import bundled_facts
+from deepprompt.text.compare import shared_start
+from tests.support.framework_answers import APIS
+from tests.support.recorder import Recorded, recorder
 
 TURNS = 6
-EDITED = "Run the linter before you answer."
 STATES = ("(clean)", "M app.py", "M app.py", "M app.py", "(clean) after a commit", "(clean) after a commit")
+EDITED = "Run the linter before you answer."
+TEMPLATE = "Write {{ 7*7 }} and {state} as they are, {% raw %}also this{% endraw %}."
+"""A line of AGENTS.md that template engines would change."""
+
+# The extra that installs a framework, and the variable that says that it has to be there.
+_EXTRAS = {"google_adk": ("adk", "DEEPPROMPT_NEED_ADK"), "litellm": ("litellm", "DEEPPROMPT_NEED_LITELLM")}
+_EXTRAS |= {"claude_agent": ("claude-agent", "DEEPPROMPT_NEED_CLAUDE_AGENT")}
+_OTHERS = ("frameworks", "DEEPPROMPT_NEED_FRAMEWORKS")
+
+Ask = Callable[[str], object]
+Agent = Callable[[str, "Talk"], AbstractContextManager[Ask]]
+"""An agent at an address: a function that asks it a question."""
 
 
-def framework(module: str) -> Any:
-    """Return a module of a framework. Without it the test is skipped, or fails if it is said to be needed."""
+def framework(module: str, name: str = "") -> Any:
+    """Return a module that needs a framework. Without it the test is skipped, or fails if it is said to be needed."""
+    extra, needed = _EXTRAS.get(name, _OTHERS)
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        reason = f"{error.name} is not installed: pip install -e '.[frameworks]'"
-    if os.environ.get("DEEPPROMPT_NEED_FRAMEWORKS"):
-        pytest.fail(reason)
+        reason = f"{error.name} is not installed: pip install -e '.[{extra}]'"
+    if os.environ.get(needed):
+        pytest.fail(f"{reason} ({needed} is set)")
     pytest.skip(reason)
+
+
+def example(name: str) -> Agent:
+    """Return the agent of `examples/frameworks`."""
+    made = framework(f"examples.frameworks.with_{name}", name)
+    return lambda url, talk: made.agent(url, talk.tail, talk.prompt, talk.watch)
 
 
 def prompt_at(turn: int) -> Prompt:
@@ -36,102 +66,137 @@ def prompt_at(turn: int) -> Prompt:
     rules = EDITED if turn >= 2 else "Answer briefly."
     return Prompt(
         (
-            Part("base", "You are an agent.\n" * 50, Pace.RELEASE, "assets:base"),
-            Part("AGENTS.md", f"\n{rules}\n", Pace.PROJECT, "file:AGENTS.md"),
+            Part("base", "You are an agent that reads before it writes.\n" * 250, Pace.RELEASE, "assets:base"),
+            Part("AGENTS.md", f"\n{TEMPLATE}\n{rules}\n", Pace.PROJECT, "file:AGENTS.md"),
             Part(BOUNDARY_PART, "\n=== BOUNDARY ===\n", Pace.TURN, "deepprompt"),
             Part("git status", STATES[turn], Pace.TURN, "git"),
         )
     )
 
 
-def check(server: Recorder, run: Callable[[Tail, str, Prompt], object], path: str, *, streams: bool = False) -> None:
-    """Run six turns, and hold that each request begins with the whole one before it and that every edit is told."""
-    tail = Tail(prompt_at(0))
-    for turn in range(TURNS):
-        for answer in _answers(path, turn):
-            if streams:
-                server.stream(_events(answer))
-            else:
-                server.answer(answer)
-        run(tail, f"question {turn}", prompt_at(turn))
-    bodies = [recorded.body for recorded in server.requests if recorded.path.split("?")[0].endswith(path)]
-    assert len(bodies) == 2 * TURNS
-    for before, after in pairwise(bodies):
-        start = _pieces(before)
-        assert _pieces(after)[: len(start)] == start
-    texts = [json.dumps(_pieces(body)) for body in bodies]
-    assert [EDITED in text for text in texts] == [number >= 4 for number in range(12)]
+@dataclass
+class Talk:
+    """A conversation while it runs: what an agent gets."""
+
+    to: Any
+    model: str
+    turn: int = 0
+    tail: Tail = field(default_factory=lambda: Tail(prompt_at(0)))
+    watch: Watch = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.watch = Watch(self.to, self.model)
+
+    def prompt(self) -> Prompt:
+        """Return the prompt as it is now."""
+        return prompt_at(self.turn)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What arrived, and what was judged."""
+
+    talk: Talk
+    bodies: list[dict[str, Any]]
+
+    @property
+    def kept(self) -> float:
+        """The share of each request's bytes that the next one begins with, over all of them."""
+        kept = sent = 0
+        for before, after in pairwise(pieces(body) for body in self.bodies):
+            sent += sum(map(len, before))
+            for one, other in zip(before, after, strict=False):
+                if one != other:
+                    kept += shared_start(one, other)
+                    break
+                kept += len(one)
+        return kept / sent
+
+    @property
+    def simulation(self) -> Simulation:
+        """What a cache would have read of it."""
+        return simulated(self.bodies, self.talk)
+
+    @property
+    def told(self) -> list[bool]:
+        """Whether each request has the edit of AGENTS.md."""
+        return [EDITED in json.dumps(pieces(body)) for body in self.bodies]
+
+    @property
+    def marked(self) -> set[str]:
+        """The places of the last request that have a mark, without their numbers."""
+        places = [segment.place for segment in read_request(self.bodies[-1]) if segment.mark is not None]
+        return {place.partition("[")[0].partition(".")[0] for place in places}
+
+
+def simulated(bodies: list[dict[str, Any]], talk: Talk) -> Simulation:
+    """Return what a provider's cache does with some bodies."""
+    facts = bundled_facts()
+    return simulate(bodies, facts.rules(facts.behind(talk.to, talk.model), talk.model))
+
+
+def run(agent: Agent, api: str, model: str, *, streams: bool = False, **named: str) -> Run:
+    """Run six turns of an agent against loopback. `named` are the names of its tool and of its last one."""
+    shape = APIS[api]
+    talk = Talk(shape.to, model)
+    bodies: list[dict[str, Any]] = []
+
+    def respond(request: Recorded) -> tuple[str, bytes]:
+        if shape.path not in request.path or not is_conversation(request.body):
+            return "application/json", b"{}"
+        bodies.append(request.body)
+        turn, number = divmod(len(bodies) - 1, 2)
+        usage = shape.usage(simulated(bodies, talk).charges[-1])
+        return shape.spelled(shape.answers(turn, **named)[number], usage, streams=streams)
+
+    with recorder() as server:
+        server.respond = respond
+        with agent(server.url, talk) as ask:
+            for talk.turn in range(TURNS):
+                ask(f"question {talk.turn}")
+    return Run(talk, bodies)
+
+
+def is_conversation(body: Mapping[str, Any]) -> bool:
+    """Whether a request is one of the conversation: a CLI also asks for titles, and counts tokens."""
+    return "tools" in body
+
+
+def check(found: Run, *, marks: set[str], verdicts: bool = True) -> None:
+    """Hold that each request begins with the whole one before it, that every edit is told, and that all is a hit."""
+    assert len(found.bodies) == 2 * TURNS
+    for before, after in pairwise(found.bodies):
+        start = pieces(before)
+        assert pieces(after)[: len(start)] == start
+    assert found.kept == 1
+    texts = [json.dumps(pieces(body)) for body in found.bodies]
+    assert found.told == [number >= 4 for number in range(12)]
     assert [STATES[1] in text for text in texts] == [number >= 2 for number in range(12)]
+    assert [STATES[4] in text for text in texts] == [number >= 8 for number in range(12)]
     assert texts[-1].count(EDITED) == 1
+    assert json.dumps(TEMPLATE)[1:-1] in texts[0]
+    assert found.marked == marks
+    if verdicts:
+        until = time.monotonic() + 5
+        while len(found.talk.watch.verdicts) < len(found.bodies) and time.monotonic() < until:
+            time.sleep(0.01)  # LiteLLM reports from threads
+        assert [str(verdict.kind) for verdict in found.talk.watch.verdicts] == ["cold start", *["hit"] * 11]
 
 
-def _answers(path: str, turn: int) -> list[dict[str, Any]]:
-    """Return a call of the tool and an answer, as an API spells them."""
-    return _messages(turn) if path == "messages" else _responses(turn)
-
-
-def _messages(turn: int) -> list[dict[str, Any]]:
-    usage = {"input_tokens": 10, "output_tokens": 5}
-    head = {"id": f"msg_{turn}", "type": "message", "role": "assistant", "model": "claude-opus-5-5", "usage": usage}
-    call = {"type": "tool_use", "id": f"toolu_{turn}", "name": "lookup", "input": {"word": "x"}}
-    text = {"type": "text", "text": f"answer {turn}"}
-    return [
-        {**head, "content": [call], "stop_reason": "tool_use", "stop_sequence": None},
-        {**head, "content": [text], "stop_reason": "end_turn", "stop_sequence": None},
-    ]
-
-
-def _responses(turn: int) -> list[dict[str, Any]]:
-    usage: dict[str, Any] = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
-    usage["input_tokens_details"] = {"cached_tokens": 0}
-    usage["output_tokens_details"] = {"reasoning_tokens": 0}
-    head: dict[str, Any] = {
-        "object": "response", "created_at": 1, "model": "gpt-5", "status": "completed", "usage": usage, "tools": [],
-        "tool_choice": "auto", "parallel_tool_calls": True, "metadata": {}, "temperature": 1, "top_p": 1,
-    }  # fmt: skip
-    call = {
-        "type": "function_call", "id": f"fc_{turn}", "call_id": f"call_{turn}", "name": "lookup", "status": "completed",
-        "arguments": '{"word": "x"}',
-    }  # fmt: skip
-    part = {"type": "output_text", "text": f"answer {turn}", "annotations": []}
-    message = {"type": "message", "id": f"m_{turn}", "role": "assistant", "status": "completed", "content": [part]}
-    return [{**head, "id": f"r_{turn}a", "output": [call]}, {**head, "id": f"r_{turn}b", "output": [message]}]
-
-
-def _events(answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return Anthropic's events for an answer of one block."""
-    (block,) = answer["content"]
-    calls = block["type"] == "tool_use"
-    empty = {**block, "input": {}} if calls else {**block, "text": ""}
-    delta: dict[str, Any] = {"type": "text_delta", "text": block.get("text")}
-    if calls:
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-    return [
-        {"type": "message_start", "message": {**answer, "content": [], "stop_reason": None}},
-        {"type": "content_block_start", "index": 0, "content_block": empty},
-        {"type": "content_block_delta", "index": 0, "delta": delta},
-        {"type": "content_block_stop", "index": 0},
-        {
-            "type": "message_delta",
-            "delta": {"stop_reason": answer["stop_reason"], "stop_sequence": None},
-            "usage": {"output_tokens": 5},
-        },
-        {"type": "message_stop"},
-    ]
-
-
-def _pieces(body: dict[str, Any]) -> list[str]:
+def pieces(body: Mapping[str, Any]) -> list[str]:
     """Return a request in the order of a cache, without marks; a text is a list of one block."""
-    pieces = [_plain(tool) for tool in body.get("tools", ())]
-    system = body.get("system", body.get("instructions", ""))
-    pieces += [_plain(block) for block in _blocks(system)]
-    for message in body.get("messages", body.get("input", ())):
-        head = {key: value for key, value in message.items() if key != "content"}
-        pieces += [_plain({**head, "block": block}) for block in _blocks(message.get("content", ""))]
-    return pieces
+    found = [_plain(tool) for tool in body.get("tools", ())]
+    system = body.get("system") or body.get("instructions") or body.get("systemInstruction") or ""
+    found += [_plain(block) for block in _blocks(system)]
+    for message in body.get("messages") or body.get("input") or body.get("contents") or ():
+        head = {key: value for key, value in message.items() if key not in ("content", "parts")}
+        inner = message.get("content") or message.get("parts") or ""
+        found += [_plain({**head, "block": block}) for block in _blocks(inner)]
+    return found
 
 
 def _blocks(content: Any) -> list[Any]:
+    content = content.get("parts", content) if isinstance(content, dict) else content
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
@@ -141,5 +206,6 @@ def _plain(value: Any) -> str:
 
 def _unmarked(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _unmarked(item) for key, item in value.items() if key != "cache_control"}
+        marks = ("cache_control", "prompt_cache_breakpoint")
+        return {key: _unmarked(item) for key, item in value.items() if key not in marks}
     return [_unmarked(item) for item in value] if isinstance(value, list) else value

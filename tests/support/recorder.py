@@ -75,6 +75,8 @@ class Recorder:
         self.url = f"http://{_LOOPBACK}:{port}"
         self.requests: list[Recorded] = []
         self.answers: deque[tuple[str, bytes]] = deque()
+        self.respond: Callable[[Recorded], tuple[str, bytes]] | None = None
+        """Makes the answer to a request, in place of those that are queued: its kind and its bytes."""
 
     def answer(self, body: Mapping[str, Any]) -> None:
         """Queue an answer."""
@@ -135,7 +137,10 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         raw = self.rfile.read(int(headers.get("content-length", 0)))
         recorder.requests.append(Recorded(self.command, self.path, headers, raw))
-        kind, body = recorder.answers.popleft() if recorder.answers else ("application/json", b"")
+        if recorder.respond is not None:
+            kind, body = recorder.respond(recorder.requests[-1])
+        else:
+            kind, body = recorder.answers.popleft() if recorder.answers else ("application/json", b"")
         self.send_response(200 if body else 501)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
