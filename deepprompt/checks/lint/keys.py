@@ -27,7 +27,7 @@ _EXTENTS = {"private key": _PRIVATE, "password in an address": _ADDRESS}
 _FILLER = re.compile(
     r"x{4,}|\*{3}|\.{3}|…|0{6}|1234567|abc123|abcdef|example|sample|dummy|fake|placeholder|redacted|change|your|insert|test[-_]?key|xyz|JBSWY3DPEHPK3PXP|C2y6yDjf5/R\+ob0N8A7Cgv|Eby8vdM02xNOcqF|\.signature\b"
     # samples of web tokens, and the keys of emulators and of the usual second factor
-    r"|eyJzdWIiOiIxMjM0NTY3ODkwIi",
+    r"|eyJzdWIiOiIxMjM0NTY3ODkwIi|YQSn-xWAQiiEh9qM58wZNny",
     re.IGNORECASE,
 )
 # Words that stand for a password, and hosts that only the author can reach: no real key is leaked there.
@@ -49,6 +49,8 @@ _LABELLED = re.compile(
 _LABELS = ("passw", "passphrase", "pwd", "mot de passe", "contraseña", "senha", "api", "secret", "token", "bearer")
 _HEADER = re.compile(r"eyJ[\w-]*+[.!?]*+")  # the header of a web token, which is nearly always the same
 _BLAMED = re.compile(r"hard-?coded|anti-?pattern|❌|\bnever\b|\bbad\b|\bwrong\b", re.IGNORECASE)  # what not to do
+_SETTING = re.compile(r"[A-Za-z_]+=\d+")  # the rule for a password, such as `minLength=8`
+_LOCAL = re.compile(r"://(?:localhost|127\.0\.0\.1)\b")  # a request to a program on the author's machine
 _KINDS = {"password": "password", "key": "API key", "token": "bearer token"}
 _SIGNS = str.maketrans("0134578@$!", "oieastbasi")
 _WORDY = re.compile(
@@ -58,9 +60,11 @@ _WORDY = re.compile(
 _CHANGE = re.compile(
     r"(?<=[a-z])[^a-z]|(?<=[A-Z])[^A-Za-z]|(?<=[A-Z])[a-z]|(?<=[0-9])[^0-9]|(?<=[^A-Za-z0-9])[A-Za-z0-9]"
 )
+_LINK = 1_000  # the most characters of a link that are looked at on each side of its signature
+_EXPIRY = re.compile(r"[?&;](?:se|ske|Expires|X-Amz-Expires|X-Goog-Expires|expiry)=", re.IGNORECASE)
 _DIGEST_LABEL = 24  # characters before a value that may say that it is a checksum
 _DIGEST = re.compile(
-    r"(?:sha-?\d{1,3}|integrity|checksum|digest|hash)[\"'`]?[ \t]{0,3}[:=-][ \t]{0,3}[\"'`]?$", re.IGNORECASE
+    r"(?:sha-?\d{1,3}|integrity|checksum|digest|hash|x-fb-debug)[\"'`]?[ \t]{0,3}[:=-][ \t]{0,3}[\"'`]?$", re.IGNORECASE
 )
 _CHANGES = 4  # the fewest switches between kinds of characters in a random value
 _FEWEST = 8  # the fewest different characters in a value that is not filler
@@ -105,7 +109,7 @@ def _is_drawn(found: re.Match[str]) -> bool:
     """Whether a labelled value looks random, so that no person would have written it."""
     key = found[found.lastgroup or ""]
     line = found.string[found.end() : found.end() + 80].partition("\n")[0]
-    if _HEADER.fullmatch(key) or _BLAMED.search(line):
+    if _HEADER.fullmatch(key) or _BLAMED.search(line) or _SETTING.fullmatch(key) or _LOCAL.search(line):
         return False
     changes = len(_CHANGE.findall(re.sub(r"[-_/]", "", key)))  # these separate the words of a name
     wordy = _WORDY.search(key.lower()) or _WORDY.search(key.lower().translate(_SIGNS)) or _FILLER.search(key)
@@ -117,8 +121,16 @@ def _prefixed(text: str) -> Iterator[Key]:
     for kind, start, stop, key in find_secrets(text):
         match = _EXTENTS.get(kind, _TOKEN).match(text, start)
         end = max(match.end(), stop) if match else stop
-        digest = _DIGEST.search(text, max(0, start - _DIGEST_LABEL), start) is not None
-        yield Key(kind, sha256_hex(key)[:12], start, end, digest or _is_example(kind, text[start:end]))
+        harmless = _DIGEST.search(text, max(0, start - _DIGEST_LABEL), start) is not None
+        harmless = harmless or (kind.endswith("signature") and _expires(text, start, end))
+        yield Key(kind, sha256_hex(key)[:12], start, end, harmless or _is_example(kind, text[start:end]))
+
+
+def _expires(text: str, start: int, end: int) -> bool:
+    """Whether a signature stands in a link that says until when it is valid: such links are made to be given away."""
+    before = text[max(0, start - _LINK) : start].rpartition("://")[2]
+    link = before + text[start : end + _LINK]
+    return _EXPIRY.search(re.split(r"[\s\"'<>`]", link, maxsplit=1)[0]) is not None
 
 
 def excerpt(text: str) -> str:

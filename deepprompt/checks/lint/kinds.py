@@ -31,7 +31,7 @@ _RECORDS = re.compile(
     r"(?:^|/)(?:[^/]*[_-])?(?:archived?|archives|audits?|chats|conversations|evidence|examples?|handoffs|history|journals?"
     r"|learnings|logs|memory|memories|notes|outputs?|plans|qa|reports|research|results|retrospectives|reviews|sessions|specs"
     r"|stories|tasks|tests?|tickets|transcripts)/"
-    r"|20\d\d[_-]?[01]\d[^/]*(?:/|$)"
+    r"|(?:20\d\d[_-]?[01]\d|[01]\d[_-]?[0-3]\d[_-]?20\d\d)[^/]*(?:/|$)"
     r"|(?:^|/)(?:[^/]*[_-])?(?:chat|conversation|examples?|handoff|history|journal|learnings|log|memory|report|session|transcript)"
     r"[^/.]{0,4}\.[a-z]+$",
     re.IGNORECASE,

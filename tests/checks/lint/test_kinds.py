@@ -33,6 +33,7 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "a plan of an agent": (".claude/plans/thing.md", ROLE, "document"),
     "a recorded chat": ("agents/one/chat.md", ROLE, "document"),
     "a recorded session": (".agents/archive/sessions/3.md", ROLE, "document"),
+    "a prompt with a date at its end": ("prompts/helper_05132024.md", ROLE, "document"),
     "a dated prompt": ("prompts/202611/freeze.md", ROLE, "document"),
     "a readme of skills": ("skills/README.md", PLAIN, "document"),
     "an example": ("skills/deploy/examples.md", PLAIN, "document"),

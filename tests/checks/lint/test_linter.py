@@ -44,6 +44,7 @@ PAGE = (ROOT / "docs" / "lint.md").read_text("utf-8")
 MODULES = (moving, order, forged, size, secret)
 OURS = tuple(f"DP{hundred}" for hundred in range(1, 6))
 
+SIGNED = "https://files.brightwater.io/a.png?{0}=2126-10-15&sp=r&sig=aB3dE6gH9jK2mN5pQ8sT1vx4Y7zA0bC3dE6fG9hJ2k%3D"
 LONG = " ".join(f"Thing {number} has a name that says what it is." for number in range(16))
 UUID = "7f9c2ba4-e88f-4d2a-9f0e-5f3f0f3b8a11"
 
@@ -201,11 +202,16 @@ FOUND = {
     "told-password": ("The password is `Vq8rTn2xLw`.", "DP501"),
     "bearer": ("Authorization: Bearer 9fK2mPqR8aLx0cVb7nTy4uWe1sDd6gHj3kQz5rXo", "DP501"),
     "api-key": ("api_key: 9fK2mPqR8aLx0cVb7nTy", "DP501"),
+    "signature-without-an-end": (SIGNED.format("on"), "DP501"),
     "sendgrid": ("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", "DP501"),
 }
 
 # In these nothing is found.
 ORDINARY = {
+    "signed-link-that-expires": f'<img src="{SIGNED.format("se")}" width="100" />',
+    "checksum-of-a-package": f'"sha512": "{"aB3dE6gH9jK2mN5pQ8sT1v" * 3 + "aB3dE6gH9jK2mN5pQ8sT"}=="',
+    "rule-for-a-password": "- `password`: minLength=8, maxLength=64",
+    "token-for-a-local-program": "curl -H 'Authorization: Bearer d7e123f5a2b9c4e8d6a7b2c1f5e9d3a4' http://localhost:3000/v1/books",
     "changelog": "## 1.4.0 - 2026-01-05\n- Now with colours",
     "since": "We now require signed commits (since 2026-01-05).",
     "statement": "As of 2026-03-01, version 1 is not supported.",
