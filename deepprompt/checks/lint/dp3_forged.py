@@ -58,8 +58,9 @@ _MOST_NAMED = 3
 _STRUCK = re.compile(r"<s>[^<>\n]{1,400}+</s>")  # HTML's crossed-out text
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,2}+)(?!`)[^`\n]{1,300}+\1(?!`)")
 _OWN_BLOCK = re.compile(r"\s*<(?P<name>[\w-]{2,60})(?:\s[^<>\n]{0,200})?>")
-# In documents: what hides nothing, such as the colors of a terminal, and one character that is shown between quotes.
-_UNPRINTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|(?<=[`\"'])[^\x00-\xff](?=[`\"'])")
+# What hides nothing in a document: the control characters of a terminal.
+_UNPRINTED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SIDE_BY_SIDE = 3  # the fewest hidden characters in a row that hide something in a document; fewer come from copying
 _SEVERAL = {
     TOKEN: "control tokens of a model's vocabulary",
     SPEAKER: "speakers' tags on lines of their own",
@@ -89,7 +90,7 @@ def find(subject: Subject, limits: Limits) -> Iterator[Finding]:  # noqa: ARG001
             real = not match and not segment.changing
         if subject.is_file and text.startswith("\ufeff"):  # files are read without a byte order mark
             text = " " + text[1:]
-        found = [*_hidden(_UNPRINTED.sub(" ", text) if kind == "document" else text), *_forged(text, subject, segment)]
+        found = [*_hidden(text, least=_SIDE_BY_SIDE if kind == "document" else 1), *_forged(text, subject, segment)]
         lines = Lines(segment.text if found else "")
         for code, offset, message in found:
             yield Finding(code, message, subject.name, segment.place, *lines.at(offset))
@@ -106,8 +107,10 @@ def _is_outside(text: str, subject: Subject, segment: Segment) -> bool:
     return segment.kind == "tool_result" or _OWN_BLOCK.match(text) is None
 
 
-def _hidden(text: str) -> Iterator[tuple[str, int, str]]:
-    found, _ = find_hidden(text)
+def _hidden(text: str, *, least: int) -> Iterator[tuple[str, int, str]]:
+    found, _ = find_hidden(_UNPRINTED.sub(" ", text) if least > 1 else text)
+    if least > 1:
+        found = _in_rows(found, least)
     for code, what in (("DP301", "hidden character"), ("DP302", "direction control")):
         same = [(places[0], name) for name, places in found.items() if (name in _DIRECTIONS) == (code == "DP302")]
         if same:
@@ -115,6 +118,20 @@ def _hidden(text: str) -> Iterator[tuple[str, int, str]]:
             more = f" and {len(names) - _MOST_NAMED} others" if len(names) > _MOST_NAMED else ""
             count = sum(len(found[name]) for _, name in same)
             yield code, min(same)[0], _counted(count, what) + f": {', '.join(names[:_MOST_NAMED])}{more}"
+
+
+def _in_rows(found: dict[str, list[int]], least: int) -> dict[str, list[int]]:
+    """Return the characters that stand in rows of at least so many, and every control of direction."""
+    places = sorted(place for of_one in found.values() for place in of_one)
+    rows: list[list[int]] = []
+    for place in places:
+        if rows and place == rows[-1][-1] + 1:
+            rows[-1].append(place)
+        else:
+            rows.append([place])
+    kept = {place for row in rows if len(row) >= least for place in row}
+    of_each = {name: [p for p in of_one if p in kept or name in _DIRECTIONS] for name, of_one in found.items()}
+    return {name: of_one for name, of_one in of_each.items() if of_one}
 
 
 def _forged(text: str, subject: Subject, segment: Segment) -> Iterator[tuple[str, int, str]]:

@@ -80,9 +80,10 @@ SHOWN = {
     "the colors of a terminal": ("a \x1b[32mgreen\x1b[0m line", False),
     "a lost letter": ("scripts\x08uild.bat", False),
     "one character between quotes": ("the file begins with `\ufeff`", False),
-    "two between quotes": ("the file begins with `\ufeff\ufeff`", True),
-    "one in a word": ("pass\u200bword", True),
-    "a tag": ("hello \U000e0041", True),
+    "one in a word": ("pass\u200bword", False),
+    "two side by side": ("\u200b\u200bword", False),
+    "three side by side": ("\u200b\u200c\u200bword", True),
+    "hidden text": ("hello \U000e0041\U000e0042\U000e0043\U000e0044", True),
 }
 
 
