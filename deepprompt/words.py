@@ -60,7 +60,7 @@ BlameKind = Literal[
 Complete = Literal["blame", "text", "usage"]
 """What a record of a log is complete enough for: to blame and simulate, to compare its text, or to sum up usage."""
 
-Engine = Literal["process"]
+Engine = Literal["process", "ray"]
 """What runs the parts of a large job: processes of this machine."""
 
 MoveKind = Literal[

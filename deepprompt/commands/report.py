@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import Any, get_args
 
 from deepprompt.commands.options import given
 from deepprompt.commands.output import show_progress, write_json, write_lines
@@ -15,6 +16,7 @@ from deepprompt.fleet.report import Report, report
 from deepprompt.fleet.store import default_store
 from deepprompt.fleet.summary import GROUPS, as_json, lines_of_report
 from deepprompt.sources.files import reason_of, replace_file
+from deepprompt.words import Engine
 
 _MOST_JOBS = 256
 _KINDS = (".html", ".csv", ".parquet", ".json")
@@ -28,7 +30,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "xz or zstd. Exit 0: done; 1: more was lost than --fail-over allows, or a log cannot be read; 2: wrong usage."
     )
     parser.add_argument(
-        "paths", metavar="PATH", nargs="*", type=given, help="logs, or folders of them (default: what 'record' wrote)"
+        "paths",
+        metavar="PATH",
+        nargs="*",
+        type=given,
+        help="logs, or folders of them, also by URL (default: what 'record' wrote)",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument(
@@ -56,6 +62,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=0,
         metavar="N",
         help="work with N processes on large logs of several files (default: one for each core)",
+    )
+    parser.add_argument(
+        "--engine",
+        choices=get_args(Engine),
+        default="process",
+        metavar="NAME",
+        help="what works on the parts of large logs: process (the default), or ray, on the cluster of Ray's settings",
     )
     parser.add_argument("--prices", type=given, metavar="FILE", help="your own price table, instead of the bundled one")
 
@@ -93,9 +106,11 @@ def run(options: argparse.Namespace) -> int:
     prices = load_prices(options.prices) if options.prices else bundled_prices()
     page = (options.out or "").lower().endswith(".html")
     what_if = options.what_if or ""
-    jobs = options.jobs or cores()
+    if options.jobs and options.engine != "process":
+        options.usage_error(f"--jobs is for processes; how many workers there are is a setting of {options.engine}")
+    run_on: dict[str, Any] = {"engine": options.engine, "jobs": options.jobs or cores()}
     try:
-        found = report(paths, prices=prices, what_if=what_if, jobs=jobs, turns=page, told=_told)
+        found = report(paths, prices=prices, what_if=what_if, turns=page, told=_told, **run_on)
     finally:
         show_progress("")
     if options.out:

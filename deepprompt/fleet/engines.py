@@ -46,7 +46,8 @@ def run(
 
     `work` and the parts are pickled if there is more than one worker, so `work` is a function of a module, or a
     `partial` of one. `str(part)` names a part in an error. `told` is called with the number of parts that are done, and
-    with how many there are. Raises `SourceError` if a part kills its worker twice.
+    with how many there are. Raises `SourceError` if a part kills its worker twice. With the engine `ray`, Ray decides
+    how many workers there are.
     """
     if jobs < 1:
         raise SourceError(f"jobs is a number of processes, 1 or more, not {jobs!r:.40}")
@@ -120,4 +121,10 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
             os.environ[_SAFE] = before
 
 
-_ENGINES = {"process": _in_processes}
+def _on_ray(parts: Sequence[P], work: Callable[[P], S], jobs: int) -> Iterator[S]:  # noqa: ARG001 - Ray has its own
+    from deepprompt.fleet.ray_engine import on_ray
+
+    return on_ray(parts, work)
+
+
+_ENGINES = {"process": _in_processes, "ray": _on_ray}

@@ -20,6 +20,7 @@ from typing import IO
 from deepprompt.errors import SourceError
 from deepprompt.fleet.readers import files_in, read_file
 from deepprompt.fleet.record import Record, Unread
+from deepprompt.sources.remote import shown_url
 
 _BUDGET = 16 << 20
 _LEAST = 1 << 20
@@ -98,7 +99,8 @@ def _timed(path: str, unread: list[Unread]) -> Iterator[Record]:
             last = record.at
             yield record
     except SourceError as error:
-        unread.append(Unread(path, str(error).removeprefix(f"{path}: ")))
+        where = shown_url(path)
+        unread.append(Unread(where, str(error).removeprefix(f"{where}: ")))
 
 
 def _take(records: Iterator[Record], budget: int) -> tuple[list[Record], bool]:

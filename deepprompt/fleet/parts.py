@@ -21,6 +21,7 @@ from deepprompt.fleet.readers import files_in, read_file
 from deepprompt.fleet.record import Record, Unread, session_in
 from deepprompt.fleet.streams import packed
 from deepprompt.providers.recognise import MESSAGES, MODELS
+from deepprompt.sources.remote import is_url, shown_url, size_at
 from deepprompt.words import Engine
 
 SIZE = 32 << 20
@@ -48,7 +49,8 @@ class Part:
 
     def __str__(self) -> str:
         """Return its first file, and how many more there are."""
-        return self.files[0] if len(self.files) == 1 else f"{self.files[0]} and {len(self.files) - 1} more"
+        first = shown_url(self.files[0])
+        return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
 
 @dataclass(slots=True)
@@ -88,6 +90,8 @@ def parts_of(
 
 def _size(path: str) -> int:
     """Return about how long a file is, unpacked. One that cannot be read has no size."""
+    if is_url(path):
+        return size_at(path) * (_UNPACKED if path.lower().endswith((".gz", ".xz", ".zst")) else 1)
     try:
         size = os.path.getsize(path)
         return size * _UNPACKED if packed(path) else size

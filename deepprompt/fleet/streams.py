@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import IO, Any, cast
 
 from deepprompt.errors import SourceError
+from deepprompt.sources.remote import is_url, open_any, shown_url
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ": "xz"}
 _CHUNK = 1 << 20
@@ -46,12 +47,14 @@ class Line:
 def open_log(path: str) -> Iterator[IO[str]]:
     """Open a log as text, decompressed by its first bytes. Invalid UTF-8 becomes U+FFFD."""
     try:
-        raw = io.BufferedReader(io.FileIO(path), _CHUNK)
+        raw = cast(io.BufferedReader, open_any(path)) if is_url(path) else io.BufferedReader(io.FileIO(path), _CHUNK)
     except (OSError, ValueError) as error:
-        raise SourceError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        raise SourceError(f"{shown_url(path)}: {getattr(error, 'strerror', None) or error}") from None
     with raw:
         kind = _packed(raw.peek(8)[:8])
-        with io.TextIOWrapper(_unpacked(raw, kind, path), encoding="utf-8", errors="replace", newline="\n") as stream:
+        with io.TextIOWrapper(
+            _unpacked(raw, kind, shown_url(path)), encoding="utf-8", errors="replace", newline="\n"
+        ) as stream:
             yield stream
 
 
@@ -96,16 +99,17 @@ def _unzstd(raw: IO[bytes], path: str) -> io.RawIOBase:
 
 def lines_of(path: str) -> Iterator[Line]:
     """Yield the values of a log in the order of the file."""
+    where = shown_url(path)
     try:
         with open_log(path) as stream:
-            yield from _values(stream, path)
+            yield from _values(stream, where)
     except (OSError, EOFError) as error:
         raise SourceError(
-            f"{path}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
+            f"{where}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
         ) from None
     except Exception as error:
         if type(error).__module__.partition(".")[0] in ("zlib", "lzma", "zstd", "zstandard", "_zstd"):
-            raise SourceError(f"{path}: damaged: {error}") from None
+            raise SourceError(f"{where}: damaged: {error}") from None
         raise
 
 

@@ -95,3 +95,15 @@ def test_own_prices(log: Path, tmp_path: Path, capsysbinary: CaptureBytes) -> No
     prices.write_text(json.dumps({"as_of": "2027-01-01", "models": [{"names": "x", "input": 1}]}))
     assert main(["report", str(log), "--prices", str(prices)]) == 1
     assert b"models[0]: names is a list of model names" in capsysbinary.readouterr().err
+
+
+def test_engines(log: Path, capsysbinary: CaptureBytes) -> None:
+    """An unknown engine is wrong usage, and so is a number of processes for another engine."""
+    for options, message in (
+        (("--engine", "spark"), b"invalid choice: 'spark'"),
+        (("--engine", "ray", "--jobs", "2"), b"--jobs is for processes"),
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(["report", str(log), *options])
+        assert caught.value.code == 2
+        assert message in capsysbinary.readouterr().err

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.fleet_logs import write_logs
 from deepprompt import report
+from deepprompt.errors import SourceError
 from deepprompt.fleet.report import Report, rows_of
 from deepprompt.fleet.summary import as_json, lines_of_report
 from deepprompt.fleet.tables import as_csv
@@ -136,3 +138,25 @@ def test_parquet(tmp_path: Path) -> None:
     found = report(stored(tmp_path / "all.jsonl", [record for record, _, _ in made(1)]))
     (tmp_path / "rows.parquet").write_bytes(as_parquet(found))
     assert parquet.read_table(tmp_path / "rows.parquet").to_pylist() == [dict(row) for row in rows_of(found)]
+
+
+def test_logs_by_url(tmp_path: Path) -> None:
+    """A folder in an object store, a pattern and a single file give the sums of the same files on disk."""
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed: pip install -e '.[remote]'")
+    memory = fsspec.filesystem("memory")
+    write_logs(tmp_path, 200, 4)
+    for path in tmp_path.iterdir():
+        memory.pipe(f"/fleet/{path.name}", path.read_bytes())
+    wanted = report(tmp_path).tally.total
+    assert report("memory://fleet").tally.total == wanted
+    assert report("memory://fleet/*").tally.total == wanted
+    assert report(f"file://{tmp_path}/000.jsonl").tally.total == report(tmp_path / "000.jsonl").tally.total
+    packed = report("memory://fleet/001.jsonl.gz")
+    assert packed.tally.total == report(tmp_path / "001.jsonl.gz").tally.total
+    memory.pipe("/fleet/x\x1b[31m.jsonl", b"no log\n")
+    assert "\x1b" not in "\n".join(lines_of_report(report("memory://fleet")))
+    with pytest.raises(SourceError, match=r"^nowhere://me@host/a\.jsonl: Protocol not known"):
+        report("nowhere://me:secret@host/a.jsonl")
+    with pytest.raises(SourceError, match=r"^memory://empty: no log there"):
+        report("memory://empty")
+    memory.store.clear()

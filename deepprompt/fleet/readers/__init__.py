@@ -14,6 +14,7 @@ from deepprompt.errors import SourceError
 from deepprompt.fleet.readers import claude, codex, har, helicone, langfuse, litellm, otlp, store
 from deepprompt.fleet.record import Record, Unread
 from deepprompt.fleet.streams import lines_of
+from deepprompt.sources.remote import files_at, is_url, shown_url
 
 READERS: tuple[ModuleType, ...] = (har, otlp, langfuse, litellm, helicone, codex, claude, store)
 """Every reader, the most distinctive first."""
@@ -27,7 +28,7 @@ def read_records(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
     """Yield the requests of logs of any known kind, and an `Unread` for each line that is none.
 
     Give files, or folders whose logs are to be read, in the order of their names. Records of one file come in the order
-    of the file. Raises `SourceError` for a file that cannot be read at all.
+    of the file. A name may be a URL, as of an object store. Raises `SourceError` for a file that cannot be read at all.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     for path in chain.from_iterable(files_in(os.fspath(one)) for one in given):
@@ -35,7 +36,9 @@ def read_records(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]
 
 
 def files_in(path: str) -> list[str]:
-    """Return a file, or the logs in a folder and below it, sorted."""
+    """Return a file, or the logs in a folder and below it, sorted. A URL may have `*` in it."""
+    if is_url(path):
+        return _files_at(path)
     if not os.path.isdir(path):
         return [path]
     found = [
@@ -47,6 +50,16 @@ def files_in(path: str) -> list[str]:
     if not found:
         raise SourceError(f"{path}: no log in it; logs end in {', '.join(_ENDINGS)}")
     return sorted(found)
+
+
+def _files_at(url: str) -> list[str]:
+    try:
+        found = files_at(url, _ENDINGS)
+    except OSError as error:
+        raise SourceError(f"{shown_url(url)}: {error.strerror or error}") from None
+    if not found:
+        raise SourceError(f"{shown_url(url)}: no log there; logs end in {', '.join(_ENDINGS)}")
+    return found
 
 
 def read_file(path: str) -> Iterator[Record | Unread]:
