@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=get_args(Engine),
         default="process",
         metavar="NAME",
-        help="what works on the parts of large logs: process, or ray on the cluster of Ray's settings (default: process)",
+        help="what works on parts of large logs: process, or ray on the cluster of Ray's settings (default: process)",
     )
     parser.add_argument("--prices", type=given, metavar="FILE", help="your own price table, instead of the bundled one")
 
