@@ -69,22 +69,29 @@ class Conversation:
 
 async def forward(
     request: web.Request, session: aiohttp.ClientSession, url: str, route: str, path: str, writer: Writer
-) -> web.WebSocketResponse:
+) -> web.StreamResponse:
     """Pass messages in both directions, and record each request when its response ends."""
     kept = {name.lower(): value for name, value in request.headers.items() if name.lower() in _KEPT}
     headers = {name: value for name, value in request.headers.items() if name.lower() not in _OWN}
     protocols = [one.strip() for one in request.headers.get("Sec-WebSocket-Protocol", "").split(",") if one.strip()]
     talk = Conversation()
-    async with session.ws_connect(
-        url.replace("http", "ws", 1), headers=headers, protocols=protocols, max_msg_size=0, autoping=False
-    ) as upstream:
+    recorded = path.partition("?")[0].endswith("/responses")  # a realtime session has no requests with a prefix
+    try:
+        upstream = await session.ws_connect(
+            url.replace("http", "ws", 1), headers=headers, protocols=protocols, max_msg_size=0, autoping=False
+        )
+    except aiohttp.WSServerHandshakeError as error:  # the client has to see it: on 426 Codex goes on over HTTP
+        return web.Response(status=error.status, text=error.message)
+    except (TimeoutError, aiohttp.ClientError, OSError) as error:
+        return web.Response(status=502, text=f"deepprompt record: {type(error).__name__}")
+    async with upstream:
         client = web.WebSocketResponse(
             protocols=[upstream.protocol] if upstream.protocol else (), max_msg_size=0, autoping=False
         )
         await client.prepare(request)
 
         def heard(data: str) -> None:
-            if (found := talk.received(_parsed(data))) is not None:
+            if recorded and (found := talk.received(_parsed(data))) is not None:
                 at, body, usage, end = found
                 text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
                 took = round((time.time() - at) * 1000)
@@ -92,7 +99,11 @@ async def forward(
                     Exchange(at, route, path.partition("?")[0], kept, text, status=101, end=end, ms=took, usage=usage)
                 )
 
-        up = asyncio.create_task(_copy(client, upstream, lambda data: talk.sent(_parsed(data), time.time())))
+        def said(data: str) -> None:
+            if recorded:
+                talk.sent(_parsed(data), time.time())
+
+        up = asyncio.create_task(_copy(client, upstream, said))
         down = asyncio.create_task(_copy(upstream, client, heard))
         try:
             await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)

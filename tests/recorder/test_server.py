@@ -436,3 +436,23 @@ class TestSdks:
             assert [(record.status, record.retry) for record in scene.records()] == [(500, 0), (200, 1)]
 
         asyncio.run(run())
+
+
+def test_a_websocket_that_the_provider_refuses(tmp_path: Path) -> None:
+    """The client sees the refusal as it was given, so that it can fall back; and one that is not there is a 502."""
+
+    async def refusing(request: web.Request) -> web.StreamResponse:
+        raise web.HTTPUpgradeRequired if "responses" in request.path else web.HTTPUnauthorized
+
+    async def run() -> None:
+        async with Scene(tmp_path, refusing, "pass") as scene:
+            for path, status in (("responses", 426), ("realtime", 401)):
+                with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                    await scene.client.ws_connect(f"{scene.proxy.address}/openai/v1/{path}")
+                assert refused.value.status == status
+            await scene.runner.cleanup()
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await scene.client.ws_connect(f"{scene.proxy.address}/openai/v1/responses")
+            assert refused.value.status == 502
+
+    asyncio.run(run())
