@@ -10,8 +10,11 @@ import dataclasses
 import json
 import os
 import platform
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from importlib import import_module
 
 from benchmarks.measure import Row, Settings
@@ -28,27 +31,33 @@ MODULES = {
     "batches": "a million requests of a batch on one prefix",
     "fleet": "what recording adds to a request, and how many requests are reported",
     "linting": "lint of instructions and request bodies, beside a bare scan and ruff",
+    "checking": "deepprompt check, a perturbation test, blame and simulation",
     "growth": "how cost grows with parts, messages, skills and hostile text",
 }
+LONG = {"suite": "the processor time of the whole test suite"}
+"""Groups that take minutes: only `--only` measures them."""
 
 HEAD = "\n{0}: {1}\n" + f"{'':60}{'ours':>9} {'limit':>9} {'ratio':>9} {'target':>7}"
-MARKDOWN_HEAD = "\n{0}\n\n| what | ours | limit | ratio | target | | rivals |\n|---|--:|--:|--:|--:|---|---|"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure what was asked for, and print it."""
+    groups = MODULES | LONG
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", metavar="NAME", action="append", choices=MODULES, help=", ".join(MODULES))
+    parser.add_argument("--only", metavar="NAME", action="append", choices=groups, help=", ".join(groups))
     parser.add_argument("--quick", action="store_true", help="few rounds and small inputs: to see that it runs")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="the table as JSON")
-    form.add_argument("--markdown", action="store_true", help="the table as docs/performance.md has it")
+    parser.add_argument("--json", action="store_true", help="the table as JSON, for scripts/write_performance.py")
     parser.add_argument(
         "--python", default="", metavar="PATH", help="the Python of an environment with the installed wheel"
     )
     options = parser.parse_args(arguments)
     settings = Settings(options.quick, options.python)
-    machine = {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.system()}
+    machine = {
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "git": _git_version(),
+        "system": platform.system(),
+    }
     if not options.json:
         print(f"Python {machine['python']}, {machine['cores']} cores, {machine['system']}")
         print("rivals:", ", ".join(f"{name} {version}" for name, version in versions().items()) or "none installed")
@@ -56,14 +65,21 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.only or MODULES:
         rows: Iterator[Row] = import_module(f"benchmarks.{name}").rows(settings)
         if options.json:
+            begin = time.perf_counter()
             report[name] = [dataclasses.asdict(row) | {"verdict": row.verdict} for row in rows]
+            print(f"{name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
         else:
-            print(MARKDOWN_HEAD.format(MODULES[name]) if options.markdown else HEAD.format(name, MODULES[name]))
+            print(HEAD.format(name, groups[name]))
             for row in rows:
-                print(_markdown_line(row) if options.markdown else _line(row), flush=True)
+                print(_line(row), flush=True)
     if options.json:
-        print(json.dumps({"machine": machine, "rivals": versions(), "rows": report}, indent=2, ensure_ascii=False))
+        run = {"measured": datetime.now(UTC).date().isoformat(), "quick": options.quick, "machine": machine}
+        print(json.dumps({**run, "rivals": versions(), "rows": report}, indent=2, ensure_ascii=False))
     return 0
+
+
+def _git_version() -> str:
+    return subprocess.run(["git", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
 
 
 def _figures(row: Row) -> tuple[str, str]:
@@ -71,12 +87,6 @@ def _figures(row: Row) -> tuple[str, str]:
     if row.unit == "%":
         return f"{row.ratio:.2%}", "" if row.target is None else f"{row.target:.0%}"
     return f"{row.ratio:.3g} {row.unit}", "" if row.target is None else f"{row.target:g} {row.unit}"
-
-
-def _markdown_line(row: Row) -> str:
-    ratio, target = _figures(row)
-    rivals = ", ".join(f"{rival} {theirs:.3g} x" for rival, theirs in row.rivals.items())
-    return f"| {row.name} | {row.ours} | {row.limit} | {ratio} | {target} | {row.verdict} | {rivals} |"
 
 
 def _line(row: Row) -> str:

@@ -98,6 +98,7 @@ def rows(settings: Settings) -> Iterator[Row]:
     yield row(
         "build(), a new context of new texts",
         compare({"join": join, "deepprompt": build_unread}, rounds),
+        target=12,
         note="looks for keys, tags and boundaries in 3 KB",
     )
     builder.project = contexts[0]

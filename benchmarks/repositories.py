@@ -32,10 +32,10 @@ def rows(settings: Settings) -> Iterator[Row]:
     """Measure a small repository, and one of 50,000 files of which 200 are changed."""
     with tempfile.TemporaryDirectory() as folder:
         small = make_small(Path(folder, "small"))
-        yield from _measured(small, "20 files", settings.rounds(100), 1.6, 4)
+        yield from _measured(small, "20 files", settings.rounds(100), 1.5, 4)
         files, dirty = (2_000, 20) if settings.quick else (50_000, 200)
         large = make_large(Path(folder, "large"), files, dirty)
-        yield from _measured(large, f"{files:,} files, {dirty} dirty", settings.rounds(30), 1.3, None)
+        yield from _measured(large, f"{files:,} files, {dirty} dirty", settings.rounds(30), 1.25, None)
 
 
 def _measured(repository: Path, name: str, rounds: int, again: float, first: float | None) -> Iterator[Row]:

@@ -35,10 +35,10 @@ def rows(settings: Settings) -> Iterator[Row]:
         repository = make_small(Path(folder, "repository"))
         bare = start(python, "pass")
         first = compare({"pass": bare, "deepprompt": start(python, FIRST)}, rounds)
-        yield row("first prompt: import, build, no git", first, target=3.5, note=note)
+        yield row("first prompt: import, build, no git", first, target=3.3, note=note)
         command = start(python, COMMAND, "build", "--quiet", cwd=repository)
         yield row(
-            "deepprompt build, with git, small repository", compare({"pass": bare, "ours": command}, rounds), target=5
+            "deepprompt build, with git, small repository", compare({"pass": bare, "ours": command}, rounds), target=4.5
         )
         plain = start(python, COMMAND, "build", "--quiet", "--no-git", cwd=repository)
         yield row("deepprompt build --no-git", compare({"pass": bare, "ours": plain}, rounds))

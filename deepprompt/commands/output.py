@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # DEL, C1 controls, and what changes the direction or the line; JSON escapes the other controls itself.
-_STEERING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_STEERING = "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 _PROGRESS_WIDTH = 79
 
 
@@ -78,7 +78,7 @@ def write_json(value: object, path: str = "") -> None:
     import json
 
     text = json.dumps(value, indent=2, ensure_ascii=False)
-    write(_STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n", path)
+    write(re.sub(_STEERING, lambda match: f"\\u{ord(match[0]):04x}", text) + "\n", path)
 
 
 def table(rows: Sequence[Sequence[str]], to_the_right: Collection[int] = ()) -> list[str]:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from benchmarks.__main__ import MODULES, main
+from benchmarks.__main__ import LONG, MODULES, main
 from benchmarks.measure import Row, Sample, compare, row, shown
 from tests.support.paths import ROOT
 
@@ -24,7 +24,7 @@ def test_the_table_of_builds_as_json() -> None:
     assert list(report["rows"]) == ["builds"]
     assert all(line["ratio"] > 0 for line in report["rows"]["builds"])
     assert {line["verdict"] for line in report["rows"]["builds"] if line["target"]} <= {"met", "missed"}
-    assert set(report["machine"]) == {"cores", "python", "system"}  # nothing that names a machine or a folder
+    assert set(report["machine"]) == {"cores", "git", "python", "system"}  # nothing that names a machine or a folder
 
 
 def test_an_unknown_group(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,12 +33,12 @@ def test_an_unknown_group(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--only", "nothing"])
 
     said = capsys.readouterr().err
-    assert all(name in said for name in MODULES)
+    assert all(name in said for name in (*MODULES, *LONG))
 
 
 def test_every_group_can_be_imported() -> None:
     """Each name stands for a module with rows."""
-    for name in MODULES:
+    for name in (*MODULES, *LONG):
         assert callable(__import__(f"benchmarks.{name}", fromlist=["rows"]).rows)
 
 
