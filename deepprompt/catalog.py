@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, cached_property
 
 from deepprompt.errors import AssetError, FileRefusedError, UnknownPartError
 from deepprompt.manifest import MANIFEST, check_file, parse_manifest, read_bundled
@@ -45,7 +45,11 @@ class Catalog:
 
     def families(self) -> list[str]:
         """Return the names of all families, sorted."""
-        return sorted({path.split("/")[0] for path in self._paths if path.count("/") >= 2})
+        return list(self._families)
+
+    @cached_property
+    def _families(self) -> tuple[str, ...]:
+        return tuple(sorted({path.split("/")[0] for path in self._paths if path.count("/") >= 2}))
 
     def versions(self, family: str) -> list[str]:
         """Return the versions of a family, oldest first."""
