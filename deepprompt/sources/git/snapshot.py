@@ -138,12 +138,16 @@ def _snapshot(repository: Repository, cwd: str, deadline: float) -> GitSnapshot:
         known.linked = find_linked(objects, deadline)
     borrowed = [*find_borrowed(objects), *(known.linked or ())]
     with open_git(repository, state, cwd, deadline, own_only=bool(borrowed)) as (run, interrupted):
+        outputs: dict[str, bytes | None] = dict.fromkeys(commands)
         if not known.nothing_outside:
-            outside = run(_names_outside(state.index.data))[0] if state.index else b""
+            outside: bytes | None = b""
+            if state.index:
+                beside = ["commits"] if "commits" in commands else []  # git reads them without the index
+                outside, *found = run(_names_outside(state.index.data), *[commands[name] for name in beside])
+                outputs.update(zip(beside, found, strict=True))
             if outside:
                 raise SourceError("its index names a file outside the work tree")
             known.nothing_outside = outside == b""
-        outputs: dict[str, bytes | None] = dict.fromkeys(commands)
         # git fails if a file disappears while git reads it. If there is time, try again.
         for _ in range(2):
             missing = [name for name in commands if outputs[name] is None]
