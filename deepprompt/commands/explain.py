@@ -10,7 +10,8 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from deepprompt.checks.explain import Explanation, Row, explain, read_notes
-from deepprompt.commands.inputs import TIMEOUT, built, counter_from_options, name_of, read_input, segments_of
+from deepprompt.commands.build.target import built
+from deepprompt.commands.inputs import TIMEOUT, counter_from_options, name_of, read_input, segments_of
 from deepprompt.commands.options import add_counting_options, add_folder_option, given, working_folder
 from deepprompt.commands.output import write, write_json
 from deepprompt.prompt import Pace

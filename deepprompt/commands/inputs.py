@@ -13,13 +13,11 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Sequence
 
 from deepprompt.checks.segments import read_request
 from deepprompt.commands.options import own_bytes, own_text
 from deepprompt.counters import Counter, calibrate, counter_for
 from deepprompt.errors import MessageError, SourceError, UsageError
-from deepprompt.prompt import Prompt
 from deepprompt.providers.segments import Segment
 from deepprompt.sources.function import Function, Scene, call_function, find_function, is_function
 from deepprompt.text.parse import parse_json, parse_json_lines
@@ -174,10 +172,11 @@ def _paths(target: str, folder: str) -> list[str]:
         return [target] if is_there(os.path.join(folder, target)) else []
     if function.module != __name__:
         return [target.rpartition(":")[0]] if function.file else []
+    from deepprompt.commands.build.target import build_parser
     from deepprompt.commands.parsers import path_values
     from deepprompt.sources.plan.profile_file import SUFFIX
 
-    parser = _build_parser()
+    parser = build_parser()
     options = parser.parse_args(shlex.split(target)[1:])
     if options.instructions is None:
         return path_values(parser, options, but=_ONLY_SHOWN)
@@ -209,39 +208,7 @@ def target_function(target: str, folder: str) -> Function | None:
         path = tuple(entry for entry in sys.path if entry)
         from deepprompt.sources.git.run import work_trees
 
-        return Function(__name__, "", "built", path, (arguments, list(work_trees(folder))), target)
+        return Function(
+            "deepprompt.commands.build.target", "", "built", path, (arguments, list(work_trees(folder))), target
+        )
     return find_function(target, folder) if is_function(target) else None
-
-
-def built(arguments: list[str], outside: Sequence[str] = ()) -> Prompt:
-    """Return the prompt that `deepprompt build` would print with these options.
-
-    It runs in a process of its own, perhaps in a copy of the project. Programs in the folders `outside`, the work
-    trees of the real one, are not found there either.
-    """
-    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    places = {entry: f"{os.path.realpath(entry)}{os.sep}" for entry in entries}
-    kept = [entry for entry in entries if not places[entry].startswith(tuple(f"{top}{os.sep}" for top in outside))]
-    os.environ["PATH"] = os.pathsep.join(kept)
-
-    from deepprompt.commands import build
-
-    options = _build_parser().parse_args(arguments)
-    for name in ("to", "json", "out"):
-        if getattr(options, name):
-            raise SourceError(f"--{name} is only for the command itself; here only the prompt matters")
-    return build.compose(options, [])
-
-
-def _build_parser() -> argparse.ArgumentParser:
-    """Return the parser of `build`, which raises wrong usage as an error."""
-    from deepprompt.commands import build
-
-    class Parser(argparse.ArgumentParser):
-        def error(self, message: str) -> None:  # type: ignore[override]
-            raise SourceError(message)
-
-    parser = Parser(prog="deepprompt build", allow_abbrev=False, add_help=False)  # which would end the process
-    build.configure(parser)
-    parser.set_defaults(usage_error=parser.error)
-    return parser

@@ -9,8 +9,8 @@ from typing import Any
 
 from deepprompt.checks.blame.blame import blame, total_tokens
 from deepprompt.checks.explain import explain
+from deepprompt.commands.build.target import built
 from deepprompt.commands.inputs import (
-    built,
     counter_from_options,
     load_request,
     name_of,

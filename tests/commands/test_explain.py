@@ -93,7 +93,8 @@ def test_003_what_was_neutralised_refused_or_cut(
 ) -> None:
     """The notes of `build --json` are in the table and in the JSON, of the folder, of a report and of a function."""
     lay_out(tmp_path, NOTED)
-    lay_out(tmp_path, {"own.py": "import deepprompt.commands.inputs as i\n\n\ndef make():\n    return i.built([])\n"})
+    own = "from deepprompt.commands.build import target\n\n\ndef make():\n    return target.built([])\n"
+    lay_out(tmp_path, {"own.py": own})
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert main(["build", "--json", "--out", "built.json"]) == 0
