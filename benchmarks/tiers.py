@@ -36,7 +36,7 @@ def rows(settings: Settings) -> Iterator[Row]:
             top = make_sources(Path(folder, str(files)), files)
             yield from _later_turns(top, files, settings.rounds(20 if files < 5_000 else 10))
             if is_installed():
-                yield from _starts(top, files, 3)
+                yield from _starts(top, files, 3 if files < 5_000 else 1)  # a first start takes half a minute
     if is_installed():
         yield _worker(settings)
     yield _growth(settings)
