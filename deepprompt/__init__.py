@@ -25,6 +25,8 @@ _NAMES = {
     "fleet.readers": ("read_records",),
     "fleet.report": ("report",),
     "prompt": ("DYNAMIC_CONTEXT_BOUNDARY", "Note", "Pace", "Part", "Prompt"),
+    "providers.strict": ("strict_schema",),
+    "providers.strict_limits": ("strict_problems",),
     "providers.usage": ("Usage", "read_usage"),
     "request.request": ("Request", "build_cached_content", "build_request"),
     "session.ledger": ("Ledger",),
@@ -66,7 +68,7 @@ _NAMES = {
     "systems.tools": ("tool_definitions",),
     "tokens": ("estimate_tokens",),
     "tools": ("fingerprint",),
-    "words": ("Lifetime", "Marks", "OnChange", "Order", "Target"),
+    "words": ("Lifetime", "Marks", "OnChange", "Order", "StrictProvider", "Target"),
 }  # fmt: skip
 """The public names by the module, below this package, that defines them."""
 

@@ -22,6 +22,8 @@ from deepprompt.prompt import Note as Note
 from deepprompt.prompt import Pace as Pace
 from deepprompt.prompt import Part as Part
 from deepprompt.prompt import Prompt as Prompt
+from deepprompt.providers.strict import strict_schema as strict_schema
+from deepprompt.providers.strict_limits import strict_problems as strict_problems
 from deepprompt.providers.usage import Usage as Usage
 from deepprompt.providers.usage import read_usage as read_usage
 from deepprompt.request.request import Request as Request
@@ -92,6 +94,7 @@ from deepprompt.words import Lifetime as Lifetime
 from deepprompt.words import Marks as Marks
 from deepprompt.words import OnChange as OnChange
 from deepprompt.words import Order as Order
+from deepprompt.words import StrictProvider as StrictProvider
 from deepprompt.words import Target as Target
 
 __version__: Final[str]

@@ -11,6 +11,9 @@ from typing import Literal
 Target = Literal["anthropic", "bedrock", "deepseek", "gemini", "litellm", "openai", "openai-responses"]
 """The APIs that a request can be written for."""
 
+StrictProvider = Literal["anthropic", "deepseek", "openai"]
+"""The providers whose strict mode for tools is known."""
+
 Marks = Literal["", "auto", "automatic", "own", "none"]
 """Who places the cache marks of a request; "" lets the messages decide.
 

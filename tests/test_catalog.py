@@ -22,7 +22,7 @@ from tests.support.layout import lay_out
 
 PACKAGE = Path(deepprompt.__file__).parent
 ASSETS = PACKAGE / "assets"
-IDENTITY = "base/1.0.0/identity.md"
+IDENTITY = "base/1.1.0/identity.md"
 DIGEST = "0" * 64
 
 CRLF_HINT = "has had its line ends converted to CRLF; check it out with `-text` in .gitattributes, or reinstall"
@@ -70,11 +70,11 @@ class TestBundled:
 
     def test_families(self) -> None:
         """The bundled catalogue has the families of all systems."""
-        families = "agents base batch claude_code coder deepseek prices profiles providers request session slots tagged"
-        families += " telemetry text tiers"
+        families = "agents base batch claude_code coder deepseek prices profiles providers request session slots strict"
+        families += " tagged telemetry text tiers"
         assert bundled().families() == families.split()
-        assert bundled().versions("claude_code") == ["2.1.37", "2.1.37.post1"]
-        assert bundled().versions("base") == ["1.0.0"]
+        assert bundled().versions("claude_code") == ["2.1.37", "2.1.37.post1", "2.1.37.post2"]
+        assert bundled().versions("base") == ["1.0.0", "1.1.0"]
 
     def test_is_read_once(self) -> None:
         """The bundled catalogue is one object for the whole process."""
@@ -161,7 +161,7 @@ class TestVerified:
             "restore it, or release a new version"
         )
 
-    @pytest.mark.parametrize("name", [IDENTITY, "base/1.0.0/preset.toml"])
+    @pytest.mark.parametrize("name", [IDENTITY, "base/1.1.0/preset.toml"])
     def test_line_ends_converted(self, copy: Path, name: str) -> None:
         """A part or preset whose line ends became CRLF is an error that says so."""
         path = copy / name
@@ -209,7 +209,7 @@ class TestVerified:
         catalog = from_folder(copy)
         (copy / IDENTITY).write_text("Obey me.")
         with pytest.raises(AssetError, match="was altered"):
-            catalog.text("base", "1.0.0", "identity")
+            catalog.text("base", "1.1.0", "identity")
 
 
 class TestManifest:
@@ -563,7 +563,7 @@ class TestPackage:
         shutil.copytree(ASSETS, site / "parts_of_c" / "assets")
         assert "identity.md" in texts(from_package("parts_of_c"))
         (site / "parts_of_c" / "assets" / IDENTITY).write_text("altered")
-        with pytest.raises(AssetError, match=r"^parts_of_c: base/1\.0\.0/identity\.md was altered: "):
+        with pytest.raises(AssetError, match=r"^parts_of_c: base/1\.1\.0/identity\.md was altered: "):
             texts(from_package("parts_of_c"))
 
     def test_removed(self, site: Path) -> None:
@@ -572,7 +572,7 @@ class TestPackage:
         shutil.copytree(ASSETS, site / "parts_of_d" / "assets")
         (site / "parts_of_d" / "assets" / IDENTITY).unlink()
         with pytest.raises(
-            AssetError, match=r"^parts_of_d: base/1\.0\.0/identity\.md cannot be read \(.*\); restore it, or"
+            AssetError, match=r"^parts_of_d: base/1\.1\.0/identity\.md cannot be read \(.*\); restore it, or"
         ):
             texts(from_package("parts_of_d"))
 

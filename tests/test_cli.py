@@ -252,7 +252,7 @@ class TestBadInput:
             (("build", "--base-file", "latin"), "deepprompt: latin: not UTF-8 at byte 3; save it as UTF-8"),
             (("build", "--base-file", "empty"), "deepprompt: empty: is empty"),
             (("build", "--custom-file", "only-bom"), "deepprompt: only-bom: is empty"),
-            (("build", "--base", "9.9"), "deepprompt: no version of base is 9.9; there are: 1.0.0"),
+            (("build", "--base", "9.9"), "deepprompt: no version of base is 9.9; there are: 1.0.0, 1.1.0"),
             (
                 ("build", "--base", "nobody"),
                 "deepprompt: no preset named 'nobody'; there are: claude_code, coder, deepseek",
@@ -262,7 +262,7 @@ class TestBadInput:
             (("build", "--out", "a-file/x"), "deepprompt: a-file/x: Not a directory"),
             (("build", "--out", "a-folder"), "deepprompt: a-folder: Is a directory"),
             (("versions", "--parts", "nowhere"), "deepprompt: no folder of parts at 'nowhere'"),
-            (("diff", "base@1.0.0", "base@2"), "deepprompt: no version of base is 2; there are: 1.0.0"),
+            (("diff", "base@1.0.0", "base@2"), "deepprompt: no version of base is 2; there are: 1.0.0, 1.1.0"),
             (
                 ("diff", "base", "other"),
                 f"deepprompt: deepprompt has no family 'other'; there are: {FAMILIES}",

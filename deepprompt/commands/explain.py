@@ -20,7 +20,7 @@ from deepprompt.text.display import display
 
 _HEADS = ("part", "pace", "bytes", "tokens", "share", "sha256", "origin")
 _TO_THE_RIGHT = (2, 3, 4)
-_LEAST = 12
+_LEAST = 10
 _COLOURS = {Pace.RELEASE: "34", Pace.PROJECT: "32", Pace.SESSION: "33", Pace.TURN: "31"}
 
 

@@ -42,7 +42,7 @@ from deepprompt.text.hygiene import is_blank
 from deepprompt.tools import Fingerprint, fingerprint
 from deepprompt.words import Lifetime, Marks, OnChange, Target
 
-_VERSION = "1.1.0"
+_VERSION = "1.2.0"
 # What a saved session has to have.
 _FIELDS = ("epoch", "on_change", "parts", "tools", "notices", "lines", "messages", "told", "news", "waiting")
 

@@ -201,6 +201,8 @@ class _Checker:
                 yield f"variable {variable.name}", text, self._fields
         for agent in self.preset.own_agents.values():
             yield f"agent {agent.name}", self.text(agent.part), set(variables_of(self.text(agent.part)))
+        for reminder in self.preset.own_reminders.values():
+            yield f"reminder {reminder.name}", self.text(reminder.part), set(variables_of(self.text(reminder.part)))
 
     def fields(self, row: Row, role: str) -> set[str]:
         if role == "more":

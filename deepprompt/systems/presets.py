@@ -122,6 +122,7 @@ class Preset(Value):
     def agent(
         self,
         name: str,
+        /,
         around: Surroundings | None = None,
         *,
         skills: Iterable[str] = (),
@@ -138,7 +139,7 @@ class Preset(Value):
 
         return agent_of(self, name, around, tuple(skills), variables, policy=policy, tools=tools)
 
-    def reminder(self, name: str = "", *, trigger: str = "", tools: Iterable[str] = (), **variables: object) -> str:
+    def reminder(self, name: str = "", /, *, trigger: str = "", tools: Iterable[str] = (), **variables: object) -> str:
         """Return a reminder for the end of a user's message, in its tag. `trigger` finds it by its event."""
         from deepprompt.systems.beside import reminder_of
 

@@ -108,7 +108,7 @@ def test_what_show_started(part: str, tmp_path: Path, capsysbinary: CaptureBytes
 def test_what_the_note_says(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     """The command that a build names when a bundled text has moved works."""
     lay_out(tmp_path, {f"{FOLDER}/glob.md": "Mine.\n", f"{FOLDER}/overrides.toml": f'glob = "{"0" * 64}"\n'})
-    assert main(["build", "--preset", "claude_code", "--tool", "Glob", "--parts", str(tmp_path)]) == 0
+    assert main(["build", "--preset", "claude_code@2.1.37", "--tool", "Glob", "--parts", str(tmp_path)]) == 0
     said = capsysbinary.readouterr().err.decode()
     command = f"deepprompt diff claude_code/glob --parts {tmp_path}"
     detail = f"an override of a text that has changed since; see '{command}'"
@@ -158,5 +158,5 @@ def test_one_version_alone(own: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_family_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A version alone is no part, and the error lists the parts that it has."""
     assert main(["diff", "base@1.0.0", "--parts", str(tmp_path)]) == 1
-    parts = "base/identity, base/skills_help, base/style, base/tools"
+    parts = "base/identity, base/style, base/tools, base/verify"
     assert capsys.readouterr().err == f"deepprompt: no part named 'base'; there are: {parts}\n"

@@ -80,7 +80,7 @@ def test_the_folder(tmp_path: Path, capsysbinary: CaptureBytes, monkeypatch: pyt
             {key: part[key] for key in keys} for part in built["parts"]
         ]
         assert sum(part["tokens"] for part in found["parts"]) == found["tokens"]
-        assert found["parts"][0]["version"] == "base@1.0.0"
+        assert found["parts"][0]["version"] == "base@1.1.0"
 
 
 # A project whose AGENTS.md is refused, and whose DEEPSEEK.md has hidden characters and is cut.
@@ -124,8 +124,8 @@ def test_what_build_printed(tmp_path: Path, capsysbinary: CaptureBytes, monkeypa
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     (tmp_path / "built.json").write_bytes(data)
     table = run(capsysbinary, tmp_path / "built.json")
-    assert "identity  release  2,913" in table
-    assert "deepprompt:base/1.0.0/identity.md" in table
+    assert "identity  release   3,501" in table
+    assert "deepprompt:base/1.1.0/identity.md" in table
 
 
 def test_a_session_and_its_usage(tmp_path: Path, capsysbinary: CaptureBytes) -> None:

@@ -38,7 +38,7 @@ def test_a_preset_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("ask", "extends"), [("coder", "coder~=1.0"), ("coder@1.0.0", "coder@1.0.0"), ("claude_code", "claude_code~=2.1")]
+    ("ask", "extends"), [("coder", "coder~=1.1"), ("coder@1.0.0", "coder@1.0.0"), ("claude_code", "claude_code~=2.1")]
 )
 def test_an_extension(ask: str, extends: str, tmp_path: Path) -> None:
     """The preset has all rows of what it extends, and two of its own after the first."""

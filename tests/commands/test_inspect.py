@@ -75,7 +75,7 @@ def test_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     view = inspected(tmp_path, "--cwd", tmp_path / "project")
     assert (view["kind"], view["title"]) == ("prompt", "the prompt of project")
-    assert [row["name"] for row in view["rows"]][:3] == ["identity", "tools", "style"]
+    assert [row["name"] for row in view["rows"]][:4] == ["identity", "tools", "verify", "style"]
     assert any("hidden U+200B" in str(note) for note in view["notes"])
 
 

@@ -159,7 +159,7 @@ def test_a_folder_of_overrides(tmp_path: Path, capsysbinary: CaptureBytes) -> No
     ("arguments", "message"),
     [
         (["nope"], f"deepprompt has no family 'nope'; there are: {', '.join(bundled().families())}"),
-        (["base@9"], "no version of base is 9; there are: 1.0.0"),
+        (["base@9"], "no version of base is 9; there are: 1.0.0, 1.1.0"),
         (["@"], "cannot read '@'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
         (["--parts", "/nowhere"], "no folder of parts at '/nowhere'"),
     ],

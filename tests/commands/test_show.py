@@ -28,11 +28,11 @@ RECORD = f'"glob" = "{sha256_hex(GLOB)}"\n'
         ("claude_code/glob", f"{FOLDER}/glob"),
         ("glob@2.1.37", f"{FOLDER}/glob"),
         ("claude_code/glob@2.1.37", f"{FOLDER}/glob"),
-        ("base/tools", "base/1.0.0/tools"),
+        ("base/tools", "base/1.1.0/tools"),
         ("skills_help@1.0.0", "base/1.0.0/skills_help"),
         ("skills_help@1", "base/1.0.0/skills_help"),
-        ("tools/Bash", f"{FOLDER}/tools/Bash"),
-        ("agents/task", f"{FOLDER}/agents/task"),
+        ("tools/Bash", "claude_code/2.1.37.post2/tools/Bash"),
+        ("agents/task", "claude_code/2.1.37.post2/agents/task"),
         ("agents/explore@2.1.37", f"{FOLDER}/agents/explore"),
         ("claude_code/reminders/date_changed@2.1.37", f"{FOLDER}/reminders/date_changed"),
     ],
@@ -50,8 +50,8 @@ def test_text(ask: str, path: str, capsysbinary: CaptureBytes) -> None:
         ("providers/facts.json", "providers/2026.11.18.1/facts.json"),
         ("facts.json", "providers/2026.11.18.1/facts.json"),
         ("providers/facts.json@2026.11.18", "providers/2026.11.18/facts.json"),
-        ("base/preset.toml", "base/1.0.0/preset.toml"),
-        ("tools/Bash.json", f"{FOLDER}/tools/Bash.json"),
+        ("base/preset.toml", "base/1.1.0/preset.toml"),
+        ("tools/Bash.json", "claude_code/2.1.37.post2/tools/Bash.json"),
         ("tiers/commit.md", "tiers/1.0.0/commit.md"),
         ("commit", "tiers/1.0.0/commit.md"),
     ],
@@ -75,7 +75,7 @@ def test_folder(ask: str, text: str, tmp_path: Path, capsysbinary: CaptureBytes)
     [
         ("globb", "no part named 'globb'; did you mean claude_code/glob or claude_code/tools/Glob?"),
         ("tools/bash", "no part named 'tools/bash'; did you mean claude_code/tools/Bash?"),
-        ("base/tol@1.0.0", "no part named 'base/tol'; did you mean base/tools or coder/tools?"),
+        ("base/tol@1.0.0", "no part named 'base/tol'; did you mean base/tools?"),
         ("facts", "no part named 'facts'; did you mean providers/facts.json?"),
         ("providers", "no part named 'providers'; there are: providers/facts.json"),
         ("tagged", "no part named 'tagged'; there are: tagged/background, tagged/storage, tagged/telegram"),
@@ -146,7 +146,7 @@ class TestOverride:
     def test_second(self, tmp_path: Path) -> None:
         """A second override is recorded below the first, and what was in the file stays."""
         lay_out(tmp_path, {f"{FOLDER}/overrides.toml": "# Ours, é\r\n"})
-        for part in ("glob", "tools/Glob"):
+        for part in ("glob", "tools/Glob@2.1.37"):
             assert main(["show", part, "--override-in", str(tmp_path)]) == 0
         tool = bundled().text("claude_code", "2.1.37", "tools/Glob")
         table = f'# Ours, é\r\n{RECORD}"tools/Glob" = "{sha256_hex(tool)}"\n'
@@ -203,9 +203,9 @@ class TestOverride:
     def test_an_unchanged_override_changes_nothing(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         """A build with an override that was just started is the build without it, and nothing is said of it."""
         assert main(["show", "glob", "--override-in", str(tmp_path)]) == 0
-        assert main(["build", "--preset", "claude_code", "--tool", "Glob", "--quiet"]) == 0
+        assert main(["build", "--preset", "claude_code@2.1.37", "--tool", "Glob", "--quiet"]) == 0
         plain = capsysbinary.readouterr()
-        arguments = ["build", "--preset", "claude_code", "--tool", "Glob", "--parts", str(tmp_path)]
+        arguments = ["build", "--preset", "claude_code@2.1.37", "--tool", "Glob", "--parts", str(tmp_path)]
         assert main(arguments) == 0
         out, err = capsysbinary.readouterr()
         assert out == plain.out
@@ -236,7 +236,7 @@ def test_agent_and_reminder(capsys: pytest.CaptureFixture[str]) -> None:
     """An agent and a reminder are printed with the values of their variables."""
     assert main(["show", "agent", "explore", "--preset", "coder"]) == 0
     assert capsys.readouterr().out == load_preset("coder").agent("explore").text + "\n"
-    assert main(["show", "reminder", "date_changed", "--set", "DATE=2026-11-18"]) == 0
+    assert main(["show", "reminder", "date_changed", "--preset", "claude_code@2.1.37", "--set", "DATE=2026-11-18"]) == 0
     assert capsys.readouterr().out == reminder("date_changed", date="2026-11-18") + "\n"
 
 

@@ -30,11 +30,11 @@ def parts(tmp_path: Path) -> Path:
 def test_bundled(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """The bundled families are listed one a line with their versions."""
     assert main(["versions"]) == 0
-    lines = (
-        b"agents 2026.11.18\nbase 1.0.0\nbatch 2026.11.18 2026.11.18.1\nclaude_code 2.1.37 2.1.37.post1\ncoder 1.0.0\n"
-    )
-    lines += b"deepseek 1.0.0 1.1.0\nprices 2026.11.18\nprofiles 2026.11.17\n"
-    lines += b"providers 2026.11.15 2026.11.18 2026.11.18.1\nrequest 1.0.0\nsession 1.0.0 1.1.0\nslots 1.0.0\n"
+    lines = b"agents 2026.11.18\nbase 1.0.0 1.1.0\nbatch 2026.11.18 2026.11.18.1\n"
+    lines += b"claude_code 2.1.37 2.1.37.post1 2.1.37.post2\n"
+    lines += b"coder 1.0.0 1.1.0\ndeepseek 1.0.0 1.1.0 1.2.0\nprices 2026.11.18\nprofiles 2026.11.17\n"
+    lines += b"providers 2026.11.15 2026.11.18 2026.11.18.1\nrequest 1.0.0\nsession 1.0.0 1.1.0 1.2.0\nslots 1.0.0\n"
+    lines += b"strict 2026.11.18\n"
     lines += b"tagged 1.0.0\ntelemetry 2026.11.18\n"
     assert capsysbinary.readouterr() == (lines + b"text 2026.11.18 2026.11.18.1\ntiers 1.0.0\n", b"")
 

@@ -685,7 +685,7 @@ def test_a_compaction_starts_with_all_that_was_sent(target: dict[str, Any]) -> N
     compaction = session.compaction()
     request = compaction.session.request(**target)
     assert starts_with(target["to"], request.body, before.body)
-    assert told(compaction.session)[-1].startswith("Summarise this conversation")
+    assert told(compaction.session)[-1].startswith("Write a summary that replaces this conversation")
     last = f"{target['to']}, {target['model']}"
     assert compaction.note == f"the prefix and 5 of 6 messages stay in the cache of {last}"
     size = sum(len(json.dumps(m, separators=(",", ":"))) // 4 for m in session.messages[:-1])

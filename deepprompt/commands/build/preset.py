@@ -17,7 +17,7 @@ TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
     from deepprompt.systems.inputs import Given
 
-DEFAULT = "deepseek@1.1.0"
+DEFAULT = "deepseek@1.2.0"
 """The preset for DeepSeek's models, and where no model is named. By its version, as comparing versions takes long."""
 NEUTRAL = "coder"
 """The preset for models of other vendors: it names none."""

@@ -15,15 +15,24 @@ from typing import Any
 
 import pytest
 
-from deepprompt import BASE_PROMPT_V1, DYNAMIC_CONTEXT_BOUNDARY, bundled, estimate_tokens
+from deepprompt import BASE_PROMPT_V1, DYNAMIC_CONTEXT_BOUNDARY, bundled, estimate_tokens, load_preset
 from deepprompt.cli import main
 from tests.support.layout import lay_out
 
 CaptureBytes = pytest.CaptureFixture[bytes]
 
-PREFIX = f"{BASE_PROMPT_V1}\n{bundled().text('deepseek', '1.1.0', 'security')}"
-"""What stands before the boundary in an empty folder: the base prompt V1, then the security policy."""
+PREFIX = load_preset("deepseek").compose().static_prefix
+"""What stands before the boundary in an empty folder: the base prompt, then the security policy."""
 SEED = 'format = 1\njoin = "\\n"\nfinal_newline = "keep"\n'
+FILES = bundled().text("slots", "1.0.0", "instructions")
+
+
+def instructions(*files: tuple[str, str]) -> str:
+    """Return the section about instruction files, given paths and contents."""
+    shown = [f"<instructions>\nFile: {path}\n\n{content}\n</instructions>" for path, content in files]
+    return "\n\n" + "\n\n".join([FILES.removesuffix("\n"), *shown])
+
+
 PROJECT = re.compile(
     r"\n## Project\n- cwd: (?P<cwd>.*)\n- date: \d{4}-\d\d-\d\d\n- os: \S+ .+\n- shell: .+\n"
     r"(?:- branch: (?P<branch>.*)\n)?(?:\n## Git status\n(?P<status>[^#]*)\n## Git diff\n(?P<diff>[^#]*))?"
@@ -163,19 +172,17 @@ class TestPrompt:
         prefix = built(capsysbinary, "--prefix-only").removeprefix(PREFIX)
         help_line = bundled().text("base", "1.0.0", "skills_help")
         hash12 = sha256(b"Body").hexdigest()[:12]
-        assert prefix == (
-            "\n\n## Instruction Files (session-once)\n"
-            f"\n[{folder}/AGENTS.md]\nOurs.\n\n\n[{home}/DEEPSEEK.md]\nHome.\n\n"
-            f"\n\n## Skills\n{help_line}alpha | First. | direct | {hash12} | \nbeta | 2 | direct | {hash12} | \n"
-        )
+        skills = f"alpha | First. | direct | {hash12} | \nbeta | 2 | direct | {hash12} | \n"
+        files = instructions((f"{folder}/AGENTS.md", "Ours.\n"), (f"{home}/DEEPSEEK.md", "Home.\n"))
+        assert prefix == f"\n\n## Skills\n{help_line}{skills}{files}"
 
     @pytest.mark.usefixtures("folder")
     def test_other_folders(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         """`--cwd` and `--home` name other folders, relative ones too."""
         lay_out(tmp_path, {"a/AGENTS.md": "From a.", "b/DEEPSEEK.md": "From b.", "home/AGENTS.md": "Not me."})
         text = built(capsysbinary, "--cwd", "../a", "--home", "../b")
-        assert f"[{tmp_path}/a/AGENTS.md]\nFrom a.\n" in text
-        assert f"[{tmp_path}/b/DEEPSEEK.md]\nFrom b.\n" in text
+        assert f"File: {tmp_path}/a/AGENTS.md\n\nFrom a.\n" in text
+        assert f"File: {tmp_path}/b/DEEPSEEK.md\n\nFrom b.\n" in text
         assert f"- cwd: {tmp_path}/a\n" in text
         assert "Not me." not in text
 
@@ -191,7 +198,7 @@ class TestBase:
     """Which base prompt."""
 
     @pytest.mark.usefixtures("folder")
-    @pytest.mark.parametrize("ask", ["1.0.0", "1", "~=1.0", ">=1,<2", "base", "base@1.0.0", "base~=1.0"])
+    @pytest.mark.parametrize("ask", ["1.0.0", "1", "~=1.0.0", "==1.0", "base@1.0.0", "base~=1.0.0"])
     def test_bundled(self, ask: str, capsysbinary: CaptureBytes) -> None:
         """`--base` takes a version, a specifier, or either of a family."""
         assert built(capsysbinary, "--base", ask, "--prefix-only") == BASE_PROMPT_V1
@@ -307,7 +314,7 @@ class TestAppend:
         """It stands after instructions and skills, an empty line before each, files after the texts."""
         lay_out(folder, {"a.md": b"\xef\xbb\xbfFile a.\r\n", "b.md": "File b.", "AGENTS.md": "Ours."})
         prefix = built(capsysbinary, "--prefix-only", *options)
-        assert prefix == f"{PREFIX}\n\n## Instruction Files (session-once)\n\n[{folder}/AGENTS.md]\nOurs.\n{tail}"
+        assert prefix == PREFIX + instructions((f"{folder}/AGENTS.md", "Ours.")) + tail
 
     @pytest.mark.usefixtures("folder")
     def test_boundary(self, capsysbinary: CaptureBytes) -> None:
@@ -344,7 +351,7 @@ class TestNotes:
         """A cut is a line on standard error, and the prompt goes to standard output alone."""
         assert main(["build", "--prefix-only"]) == 0
         said = capsysbinary.readouterr()
-        assert said.out.endswith(b"x\n... [truncated]\n")
+        assert said.out.endswith(b"x\n... [truncated]\n</instructions>")
         assert said.err == f"deepprompt: cut: {noted}/AGENTS.md: {CUT}\n".encode()
 
     @pytest.mark.usefixtures("noted")
@@ -395,7 +402,13 @@ class TestJson:
         text = built(capsysbinary)
         found = report(capsysbinary)
         parts = found.pop("parts")
-        assert [row["part"] for row in found.pop("conditions")][:4] == ["identity", "tools", "style", "security"]
+        assert [row["part"] for row in found.pop("conditions")][:5] == [
+            "identity",
+            "tools",
+            "verify",
+            "style",
+            "security",
+        ]
         assert found == {
             "text": text,
             "sha256": sha256(text.encode()).hexdigest(),
@@ -414,13 +427,14 @@ class TestJson:
         lay_out(repository, {"AGENTS.md": "Ours.", "skills/a/SKILL.md": "# Alpha\n"})
         parts = report(capsysbinary, "--append", "More.")["parts"]
         assert [(part["name"], part["pace"], part["origin"]) for part in parts] == [
-            ("identity", "release", "deepprompt:base/1.0.0/identity.md"),
-            ("tools", "release", "deepprompt:base/1.0.0/tools.md"),
-            ("style", "release", "deepprompt:base/1.0.0/style.md"),
-            ("security", "release", "deepprompt:deepseek/1.1.0/security.md"),
+            ("identity", "release", "deepprompt:base/1.1.0/identity.md"),
+            ("tools", "release", "deepprompt:base/1.1.0/tools.md"),
+            ("verify", "release", "deepprompt:base/1.1.0/verify.md"),
+            ("style", "release", "deepprompt:base/1.1.0/style.md"),
+            ("security", "release", "deepprompt:deepseek/1.2.0/security.md"),
+            ("skills", "project", "skills"),
             ("instructions", "project", "deepprompt"),
             (f"instructions {repository}/AGENTS.md", "project", f"file:{repository}/AGENTS.md"),
-            ("skills", "project", "skills"),
             ("append", "project", "argument:append"),
             ("boundary", "turn", "deepprompt"),
             ("project", "turn", "project"),
@@ -428,7 +442,7 @@ class TestJson:
             ("git diff", "turn", "project"),
         ]
         data = b"\n\nMore."
-        assert {key: parts[7][key] for key in ("bytes", "tokens", "sha256")} == {
+        assert {key: parts[8][key] for key in ("bytes", "tokens", "sha256")} == {
             "bytes": len(data),
             "tokens": len(data) // 4,
             "sha256": sha256(data).hexdigest(),

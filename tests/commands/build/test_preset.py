@@ -69,7 +69,7 @@ USAGE = {
     "list": (["--list", "servers"], "--list servers: write NAME=FILE"),
     "environment-last": (
         ["--environment-last"],
-        "--environment-last is for presets without a boundary; deepseek@1.1.0 has one",
+        "--environment-last is for presets without a boundary; deepseek@1.2.0 has one",
     ),
     "parts": (
         ["--parts", "x"],
@@ -191,15 +191,16 @@ class TestParts:
         assert capsysbinary.readouterr().out.decode() == build(capsysbinary)
 
     def test_deepseek(self, capsysbinary: CaptureBytes) -> None:
-        """Without a preset, `build` takes the newest `deepseek`, which begins with the bytes of 1.0.0."""
+        """Without a preset, `build` takes the newest `deepseek`. 1.1.0 begins with the bytes of 1.0.0."""
         printed = []
-        for options in ([], ["--preset", "deepseek"], ["--preset", "deepseek@1.0.0"]):
+        for options in ([], ["--preset", "deepseek"], ["--preset", "deepseek@1.0.0"], ["--preset", "deepseek@1.1.0"]):
             assert main(["build", "--no-project", *options]) == 0
             printed.append(capsysbinary.readouterr().out)
         assert printed[0] == printed[1]
         base = printed[2].partition(b"\n=== DYNAMIC CONTEXT")[0]
         assert base == BASE_PROMPT_V1.encode()
-        assert printed[0].startswith(base + b"\n# Security\n")
+        assert printed[3].startswith(base + b"\n# Security\n")
+        assert printed[0].startswith(bundled().text("base", "1.1.0", "identity").encode())
 
     def test_overrides(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         """`--parts` replaces part by part, and the report says where each comes from."""
@@ -258,7 +259,7 @@ class TestRepository:
         own = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
         for command in (["init", "-q", "-b", "trunk"], ["add", "style.txt"], [*own, "commit", "-qm", "x"]):
             subprocess.run(["git", *command], check=True, capture_output=True)
-        options = ["build", "--preset", "claude_code", "--quiet", "--json", "--claude-md", "--cwd", "sub"]
+        options = ["build", "--preset", "claude_code@2.1.37.post1", "--quiet", "--json", "--claude-md", "--cwd", "sub"]
         lay_out(folder, {"sub/AGENTS.md": "Be kind.", "sub/.agents/skills/a/SKILL.md": SKILL})
         assert main([*options, "--tool", "Glob"]) == 0
         found = json.loads(capsysbinary.readouterr().out)
@@ -326,7 +327,7 @@ servers = { fields = ["NAME"] }
         assert main(["build", "--tool", "Nonsense", "--output-style-file", "style.txt", "--no-git"]) == 0
         assert capsysbinary.readouterr().err.decode().splitlines() == [
             "deepprompt: kept: tool Nonsense: taken for a tool of your own, which has no bundled text",
-            "deepprompt: skipped: output style: no row of deepseek@1.1.0 shows this",
+            "deepprompt: skipped: output style: no row of deepseek@1.2.0 shows this",
         ]
         assert main(["build", *PRESET]) == 0
         assert "deepprompt: skipped: instruction files: no row of " in capsysbinary.readouterr().err.decode()
@@ -441,10 +442,13 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("preset", "message"),
         [
-            ("claude_code@9", "no version of claude_code is 9; there are: 2.1.37, 2.1.37.post1"),
-            ("claude_code~=3.0", "no version of claude_code meets ~=3.0; there are: 2.1.37, 2.1.37.post1"),
+            ("claude_code@9", "no version of claude_code is 9; there are: 2.1.37, 2.1.37.post1, 2.1.37.post2"),
+            (
+                "claude_code~=3.0",
+                "no version of claude_code meets ~=3.0; there are: 2.1.37, 2.1.37.post1, 2.1.37.post2",
+            ),
             ("claude_code@", "cannot read 'claude_code@'; write FAMILY, FAMILY@VERSION or FAMILY~=VERSION"),
-            ("deepseek@9", "no version of deepseek is 9; there are: 1.0.0, 1.1.0"),
+            ("deepseek@9", "no version of deepseek is 9; there are: 1.0.0, 1.1.0, 1.2.0"),
         ],
     )
     def test_unknown_version(self, preset: str, message: str, capsysbinary: CaptureBytes) -> None:

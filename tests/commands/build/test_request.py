@@ -303,7 +303,18 @@ class TestBody:
 
     def test_preset_with_tools(self, capsysbinary: CaptureBytes) -> None:
         """The tools of a preset are in the body, sorted, however they were asked for, beside those of a file."""
-        options = ("--preset", "claude_code", "--tool", "Read", "--tool", "Bash", "--quiet", *TO, "--message", "Hi")
+        options = (
+            "--preset",
+            "claude_code@2.1.37",
+            "--tool",
+            "Read",
+            "--tool",
+            "Bash",
+            "--quiet",
+            *TO,
+            "--message",
+            "Hi",
+        )
         tools = built(capsysbinary, *options)["tools"]
         expected = tool_definitions(["Bash", "Read"])
         assert [tool["name"] for tool in tools] == ["Bash", "Read"] == [tool["name"] for tool in expected]

@@ -46,7 +46,7 @@ def test_004_f_servers_from_a_file(option: str, content: object, servers: list[M
 def test_004_f_in_the_prompt(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a file says of a server stands in the prompt, beside servers that are only named."""
     (folder / "servers.json").write_text(json.dumps([TICKETS]))
-    options = ["--preset", "claude_code", "--mcp", "servers.json", "--mcp", "db", "--quiet"]
+    options = ["--preset", "claude_code@2.1.37", "--mcp", "servers.json", "--mcp", "db", "--quiet"]
     assert main(["build", *options]) == 0
     assert "## db\n\n## tickets\n\nTools: close, search\n\nAsk first.\n" in capsys.readouterr().out
 
