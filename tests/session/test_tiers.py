@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -153,6 +156,46 @@ def test_the_laws_of_the_ledger(
         before = messages
         history = [*history, {"role": "user", "content": f"said {number}"},
                    {"role": "assistant", "content": f"said back {number}"}]  # fmt: skip
+
+
+SEEDED = """
+import hashlib, json, sys
+from deepprompt import Tiers, assemble_messages
+from deepprompt.prompt import NotedText
+from deepprompt.sources.code import CodeRepository
+for strategy in ("strict", "ledger"):
+    tiers, digest, history = Tiers(strategy), hashlib.sha256(), []
+    texts = {f"src/{name}.py": f"# {name}\\n" * 200 for name in "abcdefgh"}
+    for turn in range(12):
+        texts[f"src/{'abcdefgh'[turn * 3 % 8]}.py"] += f"edited = {turn}\\n"
+        paths = tuple({*texts})
+        known = {path: ((0, 0, turn), NotedText(texts[path])) for path in paths}
+        symbols = {path: path + "\\n  def f()" for path in {*sorted(paths)[:5]}}
+        repository = CodeRepository("/", tuple(sorted(paths)), dict.fromkeys({*paths}, 3), ("a",), symbols,
+                                    signatures={path: (0, 0, turn) for path in {*paths}}, texts=known)
+        chosen = {path for path in paths if (turn + len(path) + ord(path[4])) % 3}
+        context = tiers.next(repository, chosen, history, (), f"ask {turn}", system_prompt="Be kind. " * 400)
+        digest.update(json.dumps(assemble_messages(context)).encode() + repr(tiers.explain()).encode())
+        history = [*history, {"role": "user", "content": f"said {turn}"}, {"role": "assistant", "content": "yes"}]
+    print(digest.hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_law_5_with_other_hash_seeds() -> None:
+    """The same bytes and reports in another process, whatever its hash seed: sets differ there, and nothing else."""
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", SEEDED],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4242")
+    }
+    assert len(printed) == 1
+    assert len(set(printed.pop().split())) == 2
 
 
 def replayed(to: str, model: str, make: Any) -> float:

@@ -6,12 +6,15 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deepprompt.sources.code import CodeRepository, load_repository
 from deepprompt.sources.symbols import map as symbols
-from deepprompt.sources.symbols.map import cache_file
+from deepprompt.sources.symbols.map import SymbolMap, cache_file
 from deepprompt.sources.symbols.reader import OutlineReader
 from deepprompt.tokens import estimate_tokens
+from tests.support.examples import examples
 from tests.support.layout import lay_out
 from tests.support.repositories import commit, make_repository
 
@@ -21,6 +24,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a cache folder of the test's own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+READER = OutlineReader()
 
 
 def loaded(folder: Path, budget: int = 1_000) -> CodeRepository:
@@ -81,6 +87,25 @@ class TestBlocks:
         assert loaded(folder).symbols["a.py"] == good
         lay_out(folder, {"a.py": "def g(): return 12345\n"})
         assert repository.refreshed().symbols["a.py"] == "a.py\n  def g()"
+
+    @examples(40)
+    @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3), st.booleans()), max_size=12))
+    def test_law_8_over_any_edits(self, edits: list[tuple[str, int, bool]]) -> None:
+        """Whatever the edits, the block of a file is that of its last version that parsed."""
+        texts: dict[str, bytes] = {}
+        wanted: dict[str, str] = {}
+        found = SymbolMap("", reader=READER)
+        for number, (name, value, broken) in enumerate(edits):
+            path = f"{name}.py"
+            good = f"def {name}{value}(x): pass\n"
+            texts[path] = (good[:-10] + "(((\nclass" if broken else good).encode()
+            if not broken:
+                wanted[path] = f"{path}\n  def {name}{value}(x)"
+            signatures = {each: (number if each == path else -1, texts[each]) for each in texts}
+            blocks, notes = found.blocks(sorted(texts), signatures, texts.__getitem__, 1_000)
+            assert notes == []
+            assert {each: blocks.get(each) for each in wanted} == wanted
+            assert all(f"def {each[0]}" not in blocks.get(each, "") or each in wanted for each in texts)
 
     def test_the_cache(self, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A second start parses nothing; the file is private, and holds only what the repository has."""
