@@ -120,8 +120,12 @@ def _beside(leader: Turn, turn: Turn, rules: Rules) -> bool:
     if leader.at is None or turn.at is None or abs(turn.at - leader.at) > _AT_ONCE or leader.model != turn.model:
         return False
     alike = shared(leader, turn)
-    answered = alike == len(leader.segments) < len(turn.segments) and turn.segments[alike].role == "assistant"
+    answered = _answers(turn) > _answers(leader)  # a response came in between, however fast
     return alike > 0 and leader.ends[alike - 1] >= max(rules.minimum, 1) and not answered
+
+
+def _answers(turn: Turn) -> int:
+    return len({segment.place.partition(".")[0] for segment in turn.segments if segment.role == "assistant"})
 
 
 def _wrote(turn: Turn, leader: Turn, alike: int) -> bool:

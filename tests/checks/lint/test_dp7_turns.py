@@ -184,6 +184,7 @@ SOUND: list[tuple[str, tuple[Body, ...]]] = [
                at(3000, claude(UNMARKED, YES, MORE, system=[text(LONG, **HOUR)])))),
     ("DP715", (at(0, claude(GO)), at(5, claude(user("Look."))), at(5.2, claude(user("List."))))),
     ("DP715", (at(0, claude(GO)), at(0.9, claude(UNMARKED, YES, MORE)))),
+    ("DP715", (at(0, claude(GO)), at(0.2, claude(user("Look, and edited."), YES, MORE)))),
     ("DP715", (at(0, claude(GO)), at(0.1, claude(user("Look."), model="claude-haiku-5-5")))),
     ("DP716", (first_told("Be brief."), told("Be brief."))),
     ("DP716", (first_told(f"Be brief.{BOUNDARY}It is 10:22."), told(f"Be brief.{BOUNDARY}It is 10:23."))),
