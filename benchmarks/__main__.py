@@ -30,6 +30,7 @@ MODULES = {
     "streams": "a million prompts on one prefix, and a file of 50 GiB",
     "batches": "a million requests of a batch on one prefix",
     "fleet": "what recording adds to a request, and how many requests are reported",
+    "engines": "large logs on one process, two, and Ray",
     "linting": "lint of instructions and request bodies, beside a bare scan and ruff",
     "checking": "deepprompt check, a perturbation test, blame and simulation",
     "growth": "how cost grows with parts, messages, skills and hostile text",

@@ -121,7 +121,7 @@ class RequestTemplate:
                     raise MessageError(f"{' and '.join(map(repr, names))}: blank; a message needs text")
         return columns
 
-    def __call__(self, rows: Mapping[str, Sequence[object]]) -> dict[str, Sequence[object]]:
+    def __call__(self, rows: Mapping[str, Any]) -> dict[str, Any]:
         """Return a table with the column `body` added, column by column as `map_batches` of Ray Data passes it."""
         table = zip(*(_plain(rows[name]) for name in self.columns), strict=True)
         bodies = self.bodies([dict(zip(self.columns, values, strict=True)) for values in table])

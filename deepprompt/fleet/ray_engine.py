@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import re
+import socket
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +23,7 @@ from deepprompt.errors import SourceError
 P = TypeVar("P")
 S = TypeVar("S")
 
+_PATIENCE = 10.0
 _HOME = Path(__file__).resolve().parents[2]
 
 
@@ -83,6 +86,7 @@ def _started() -> Any:
     except ImportError as error:
         raise SourceError(f"the engine ray needs Ray Data: 'pip install deepprompt[ray]' ({error})") from None
     if not ray.is_initialized():
+        _check_address(os.environ.get("RAY_ADDRESS", ""))
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
         with _at_home():
             try:
@@ -94,6 +98,18 @@ def _started() -> Any:
     context.enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     return ray
+
+
+def _check_address(address: str) -> None:
+    """Raise `SourceError` for a cluster that does not answer. Ray itself would wait for it for many minutes."""
+    found = re.fullmatch(r"(?:ray://)?([^/:]+|\[[^]]+\]):(\d{1,5})", address)
+    if found is None:
+        return
+    try:
+        socket.create_connection((found[1].strip("[]"), int(found[2])), _PATIENCE).close()
+    except (OSError, OverflowError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise SourceError(f"no Ray cluster answers at RAY_ADDRESS={address:.100}: {why}") from None
 
 
 @contextmanager
