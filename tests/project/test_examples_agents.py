@@ -283,7 +283,10 @@ class TestABrokenPrefix:
                 verdicts.append(session.record(answer))
                 session.append({"role": "assistant", "content": answer.content})
         assert [verdict.read for verdict in verdicts] == [0.0, 0.0]
-        assert (verdicts[1].kind, verdicts[1].detail) == ("cold start", "epoch 2 began, with a new prefix that no cache has yet")
+        assert (verdicts[1].kind, verdicts[1].detail) == (
+            "cold start",
+            "epoch 2 began, with a new prefix that no cache has yet",
+        )
 
     def test_another_cache_key_each_turn(self) -> None:
         """A cache key that changes costs the whole cache, and the verdict blames that setting, on us."""
