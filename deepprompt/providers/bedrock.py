@@ -93,7 +93,7 @@ def _with_bytes(value: Any) -> Any:
         return [_with_bytes(item) for item in value]
     if not isinstance(value, dict):
         return value
-    if set(value) == {"bytes"} or set(value) == {"redactedContent"}:
+    if (set(value) == {"bytes"} or set(value) == {"redactedContent"}) and all(map(_is_base64, value.values())):
         return {key: base64.b64decode(data) for key, data in value.items()}
     # The input and the schema of a tool are data, whatever their keys are.
     return {key: item if key in ("input", "json") else _with_bytes(item) for key, item in value.items()}
@@ -131,7 +131,11 @@ def _sendable(message: Message, draft: Draft) -> Message:
     keeps only the name, and refuses that name in a request.
     """
     draft.at(message)
-    wrong = [block for block in message.of(Thinking) if block.block is not None and not _is_base64(block.block)]
+    wrong = [
+        block
+        for block in message.of(Thinking)
+        if block.block is not None and not _is_base64(block.block.get("data", ""))
+    ]
     detail = "the data of redacted_thinking is not base64"
     if wrong and draft.strict:
         raise MessageError(detail, f"{message.place}.content[{message.blocks.index(wrong[0])}]")
@@ -147,12 +151,11 @@ def _sendable(message: Message, draft: Draft) -> Message:
     return replace(message, blocks=tuple(block for block in message.blocks if block not in (*wrong, *unknown)))
 
 
-def _is_base64(block: Mapping[str, Any]) -> bool:
+def _is_base64(data: object) -> bool:
     try:
-        base64.b64decode(block.get("data", ""), validate=True)
+        return isinstance(data, str) and base64.b64decode(data, validate=True) is not None
     except ValueError:
         return False
-    return True
 
 
 def _reasoning(text: str, block: Mapping[str, Any]) -> Payload:
@@ -200,6 +203,9 @@ def _read(member: str, value: Any, role: Role, place: str) -> Block:
         return own
     if not isinstance(value, dict):
         raise MessageError(f"{member} is {'text' if member == 'text' else 'an object'}", place)
+    source = value.get("source")
+    if isinstance(source, dict) and "bytes" in source and not _is_base64(source["bytes"]):
+        raise MessageError(f"the bytes of {member} are not base64", place)
     if member == "toolUse" and "type" not in value:  # one with a type is run by the provider
         given = json.dumps(value.get("input") or {}, ensure_ascii=False, separators=(",", ":"))
         return ToolCall(required(value, "toolUseId", place), required(value, "name", place), given)
@@ -207,8 +213,8 @@ def _read(member: str, value: Any, role: Role, place: str) -> Block:
         return _read_result(value, own, place)
     if member == "reasoningContent":
         return _read_reasoning(value, own)
-    source = value.get("source") if member == "image" and role == "user" and len(value) == 2 else None
-    if isinstance(source, dict) and isinstance(data := source.get("bytes"), str):
+    is_image = member == "image" and role == "user" and len(value) == 2
+    if is_image and isinstance(source, dict) and isinstance(data := source.get("bytes"), str):
         return Image.of_bytes(f"image/{value.get('format')}", data, place)
     parts = value.get("content") if member == "citationsContent" else [value.get("text")]
     said = "".join(str(part.get("text") or "") for part in objects(parts))
@@ -217,7 +223,10 @@ def _read(member: str, value: Any, role: Role, place: str) -> Block:
 
 def _read_result(value: Payload, own: Native, place: str) -> ToolResult:
     content: list[Block] = []
-    for block in objects(value.get("content")):
+    inside = value.get("content")
+    if not isinstance(inside, list) or len(objects(inside)) < len(inside):
+        raise MessageError("the content of a toolResult is a list of objects", place)
+    for block in inside:
         ((member, inner),) = block.items() if len(block) == 1 else [("", None)]
         if member == "json":
             content.append(Text(json.dumps(inner, ensure_ascii=False, separators=(",", ":"))))
@@ -225,7 +234,7 @@ def _read_result(value: Payload, own: Native, place: str) -> ToolResult:
             content.append(_read(member, inner, "user", place))
         else:
             raise MessageError(f"a tool result of Bedrock cannot hold {', '.join(block) or 'an empty block'}", place)
-    plain = all(isinstance(block, Text | Image) for block in content) and "json" not in map(_first, value["content"])
+    plain = all(isinstance(block, Text | Image) for block in content) and "json" not in map(_first, inside)
     failed = value.get("status") == "error"
     return ToolResult(required(value, "toolUseId", place), tuple(content), failed, own=None if plain else own)
 
@@ -237,12 +246,14 @@ def _first(block: Mapping[str, Any]) -> str:
 def _read_reasoning(value: Payload, own: Native) -> Block:
     """Return reasoning; what Claude signed is the same for Anthropic's own API."""
     text = value.get("reasoningText")
+    thought = (text.get("text") or "") if isinstance(text, dict) else ""
+    if not isinstance(thought, str):
+        return own
     if isinstance(text, dict) and isinstance(signature := text.get("signature"), str) and signature:
-        thought = text.get("text") or ""
         return Thinking(thought, {"type": "thinking", "thinking": thought, "signature": signature})
     if isinstance(data := value.get("redactedContent"), str):
         return Thinking("", {"type": "redacted_thinking", "data": data})
-    return Thinking(str(text.get("text") or "") if isinstance(text, dict) else "", own=own)
+    return Thinking(thought, own=own)
 
 
 def recognise(body: Body) -> bool:

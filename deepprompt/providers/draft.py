@@ -8,7 +8,6 @@ A block of a response that only another API takes is left out, with a note. A us
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -68,6 +67,7 @@ class Draft:
         self._is_id, self._is_name = re.compile(rules.call_id).fullmatch, re.compile(rules.tool_name).fullmatch
         self.spots: list[Spot] = []
         self.betas = {*settled.betas}
+        self.called: set[str] = set()
         # The caller's messages before this one are settled by this request: no mark goes on them, and their notes were
         # in an earlier one. So only their tokens are of interest, and where they end.
         self._until = until
@@ -104,6 +104,7 @@ class Draft:
         self.settled.size = self._until
         self.settled.tokens += self._tokens
         self.settled.betas |= self.betas
+        self.settled.called |= self.called
 
     @property
     def continued(self) -> bool:
@@ -132,15 +133,12 @@ class Draft:
         With `functions` it takes no others. With `apart` the tokens of each tool are counted by themselves, and those
         of tools that are loaded later are not.
         """
-        if not outline.tools:
-            self._check_called(outline)
-        elif not self._tools.written:
-            self._check_names(outline.tools)
-            written = [write(self._function(tool) if functions else tool) for tool in outline.tools]
-            texts = [tool for tool in written if not tool.get("defer_loading")] if apart else [written]
-            self._tools.tokens = sum(estimate_tokens(json.dumps(text, ensure_ascii=False)) for text in texts)
-            self._tools.written = written
-        return [dict(tool) for tool in self._tools.written] if outline.tools else []
+        tools = outline.tools or self._called(outline)
+        if tools and self._tools.of != tools:
+            for tool in tools:
+                self._check_tool(tool, functions=functions)
+            self._tools.write(tools, write, apart=apart)
+        return [dict(tool) for tool in self._tools.written] if tools else []
 
     def tools_spot(self, place: str, put: Put | None = None, on: Any = None) -> None:
         """Record the end of the tools. A mark is put there by `put(on, lifetime)`."""
@@ -356,21 +354,25 @@ class Draft:
             return block.own.api == self.api
         return signed if block.block is not None else plain
 
-    def _check_names(self, tools: tuple[Tool, ...]) -> None:
-        for tool in tools:
-            if tool.native is None and not re.fullmatch(self.rules.tool_name, tool.name):
-                raise ToolError(f"tool {tool.name!r}: {self.rules.provider} takes names like {self.rules.tool_name}")
+    def _check_tool(self, tool: Tool, *, functions: bool) -> None:
+        if tool.native is None and not self._is_name(tool.name):
+            raise ToolError(f"tool {tool.name!r}: {self.rules.provider} takes names like {self.rules.tool_name}")
+        if tool.native is not None and functions:
+            kind = tool.native["type"]
+            raise ToolError(f"tool {tool.name!r} of type {kind!r} is not one that {self.rules.provider} takes")
 
-    def _check_called(self, outline: Outline) -> None:
-        if self.rules.provider == "bedrock" and any(message.of(ToolCall) for message in outline.messages):
+    def _called(self, outline: Outline) -> tuple[Tool, ...]:
+        """Return stand-ins for the tools that were called, where a provider refuses calls without any tool."""
+        if self.rules.provider != "bedrock":
+            return ()
+        calls = [(call, message.place) for message in outline.messages for call in message.of(ToolCall)]
+        if calls and self.strict:
             raise ToolError("bedrock refuses a conversation with tool calls without their tools; pass them as tools")
-
-    def _function(self, tool: Tool) -> Tool:
-        if tool.native is not None:
-            raise ToolError(
-                f"tool {tool.name!r} of type {tool.native['type']!r} is not one that {self.rules.provider} takes"
-            )
-        return tool
+        self.called = self.settled.called | {self.call_name(call, place) for call, place in calls}
+        if self.called:
+            detail = "bedrock refuses tool calls without any tool: those that were called are listed by their names"
+            self.notes.append(Note("replaced", "tools", detail))
+        return tuple([Tool(name, "", {"type": "object", "properties": {}}, {}) for name in sorted(self.called)])
 
 
 def says_something(message: Message, api: Api) -> bool:

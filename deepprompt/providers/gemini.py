@@ -252,12 +252,12 @@ def _read_part(part: Payload, role: Role, place: str, given_id: str) -> Block:
         arguments = json.dumps(call.get("args") or {}, ensure_ascii=False, separators=(",", ":"))
         signature = part.get("thoughtSignature")
         signed = signature if isinstance(signature, str) else ""
-        return ToolCall(call.get("id") or given_id, required(call, "name", place), arguments, signed, own=own)
+        return ToolCall(_id(call) or given_id, required(call, "name", place), arguments, signed, own=own)
     if role == "user" and isinstance(result := part.get("functionResponse"), dict):
         response = result.get("response")
         failed = isinstance(response, dict) and [*response] == ["error"]
         name = required(result, "name", place)
-        return ToolResult(result.get("id") or "", (Text(_said(response)),), failed, name, own=own)
+        return ToolResult(_id(result), (Text(_said(response)),), failed, name, own=own)
     data = part.get("inlineData")
     if role == "user" and isinstance(data, dict) and str(data.get("mimeType")).startswith("image/") and len(part) == 1:
         base64_text = str(data.get("data")).replace("-", "+").replace("_", "/")
@@ -265,6 +265,11 @@ def _read_part(part: Payload, role: Role, place: str, given_id: str) -> Block:
     if role == "user" and not any(name in _PARTS for name in part):
         raise MessageError(f"no part that Gemini takes: {', '.join(part)}; there are text, {', '.join(_PARTS)}", place)
     return own
+
+
+def _id(call: Payload) -> str:
+    given = call.get("id")
+    return given if isinstance(given, str) else ""
 
 
 def _said(response: object) -> str:

@@ -182,7 +182,7 @@ def is_item(message: Mapping[str, Any]) -> bool:
         return isinstance(message.get("item"), Mapping) and message.get("role") == "assistant"
     if kind == "message":
         parts = objects(message.get("content"))
-        said = any(part.get("type") in _SAID for part in parts) or "status" in message
+        said = any(str(part.get("type")) in _SAID for part in parts) or "status" in message
         return said and message.get("role") == "assistant" and "stop_reason" not in message
     if not isinstance(kind, str) or ("role" in message and kind != "additional_tools"):
         return False

@@ -5,12 +5,13 @@ A `Draft` records the spots, and `request.marks` chooses among them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from deepprompt.prompt import Pace
-from deepprompt.providers.neutral import Block, Native, Payload, Text, Thinking, ToolCall, ToolChange, ToolResult
+from deepprompt.providers.neutral import Block, Native, Payload, Text, Thinking, Tool, ToolCall, ToolChange, ToolResult
 from deepprompt.tokens import estimate_tokens
 
 Put = Callable[[Any, str], None]
@@ -48,14 +49,24 @@ class Settled:
     tokens: int = 0
     betas: set[str] = field(default_factory=set)
     """The features in trial that the provider has to be asked for by name."""
+    called: set[str] = field(default_factory=set)
+    """The tools that were called although the request lists none."""
 
 
 @dataclass(slots=True)
 class Tools:
     """The tools as one provider spells them, without marks: written once, since they stay over a conversation."""
 
+    of: tuple[Tool, ...] = ()
     written: list[Payload] = field(default_factory=list)
     tokens: int = 0
+
+    def write(self, tools: tuple[Tool, ...], write: Callable[[Tool], Payload], *, apart: bool) -> None:
+        """Spell tools, and count their tokens: as one text, or each apart and without those that are loaded later."""
+        self.of, self.written = tools, [write(tool) for tool in tools]
+        loaded = [tool for tool in self.written if not tool.get("defer_loading")]
+        texts: list[object] = [*loaded] if apart else [self.written]
+        self.tokens = sum(estimate_tokens(json.dumps(text, ensure_ascii=False)) for text in texts)
 
 
 def tokens_of(block: Block) -> int:

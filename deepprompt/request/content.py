@@ -81,6 +81,9 @@ def read_message(message: Mapping[str, object], index: int) -> Message:
             role, blocks = _read(message, place, notes)
     except RecursionError:
         raise MessageError("nested too deeply", place) from None
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # No reader checks every field of what it reads. What none of them expects is no provider's message.
+        raise MessageError(f"no provider spells a message so ({type(error).__name__}: {error!s:.60})", place) from None
     _check_role(role, blocks, place)
     if len(blocks) > 1:  # providers want tool results before anything else in a message
         blocks.sort(key=lambda block: not isinstance(block, ToolResult))

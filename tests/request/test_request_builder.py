@@ -310,9 +310,9 @@ def assert_written_a_few_times(monkeypatch: pytest.MonkeyPatch, to: Target, mode
     sent = 0
     for turn in range(30):
         growing.extend([user(f"Question {turn}."), *call(f"call_{turn}")])
-        monkeypatch.setattr("deepprompt.providers.draft.json.dumps", dumping)
+        monkeypatch.setattr("deepprompt.providers.spots.json.dumps", dumping)
         growing.request(sent)
-        monkeypatch.setattr("deepprompt.providers.draft.json.dumps", dumps)
+        monkeypatch.setattr("deepprompt.providers.spots.json.dumps", dumps)
         sent = growing.size
         growing.extend([assistant("Done.")])
     assert max(written.values()) <= 3
