@@ -18,6 +18,10 @@ from deepprompt.session.messages import from_sdk
 _SAID_ONCE = ("id", "type", "role", "name", "object", "model", "finish_reason", "index", "format", "signature")
 
 
+# What Python raises at a field that is missing, or that has another shape than its provider gives it.
+_ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
 class StreamedResponse:
     """A response while its events arrive, from any of the providers.
 
@@ -37,14 +41,27 @@ class StreamedResponse:
             raise MessageError(f"the stream broke off: {json.dumps(plain.get('error') or plain)[:200]}")
         if self._collector is None:
             self._collector = _collector_for(plain)
-        return self._collector.add(dict(plain)) if self._collector is not None else ""
+        if self._collector is None:
+            return ""
+        try:
+            return self._collector.add(dict(plain))
+        except _ODD as error:
+            raise MessageError(f"an event that does not fit those before it: {_shown(plain, error)}") from None
 
     @property
     def response(self) -> Payload:
         """The response so far, in the provider's own form."""
         if self._collector is None:
             raise MessageError("no event of a response has arrived yet")
-        return self._collector.response()
+        try:
+            return self._collector.response()
+        except _ODD as error:
+            raise MessageError(f"the events do not make a response: {_shown({}, error)}") from None
+
+
+def _shown(event: Mapping[str, Any], error: Exception) -> str:
+    names = ", ".join(map(str, list(event)[:4]))
+    return f"{names} ({type(error).__name__}: {error!s:.60})" if names else f"{type(error).__name__}: {error!s:.60}"
 
 
 class _Collector:

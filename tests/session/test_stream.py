@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
 
 from deepprompt import Session, StreamedResponse, read_usage
-from deepprompt.errors import MessageError
+from deepprompt.errors import DeepPromptError, MessageError
 from tests.support.block_law import MODELS, PROMPT
+from tests.support.mutated import mutated
 from tests.support.recorder import sdk
 from tests.support.sdk_types import Sample, recorded
 
@@ -317,3 +319,32 @@ def test_nothing_arrived() -> None:
         _ = stream.response
     with pytest.raises(MessageError, match=r"^the stream broke off: throttlingException: "):
         collected([CONVERSE[0], {"throttlingException": {"message": "slow down"}}])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("events", [MESSAGES, CHAT, CONVERSE], ids=["messages", "chat", "converse"])
+def test_events_that_no_provider_sends(events: list[dict[str, Any]], seed: int) -> None:
+    """Odd, missing, doubled or shuffled: refused with an error of ours, or collected, and then appended or refused."""
+    chance = random.Random(seed)
+    for _ in range(100):
+        odd = [mutated(chance, event) if chance.random() < 0.3 else event for event in events]
+        if chance.random() < 0.3:
+            chance.shuffle(odd)
+        stream, session = StreamedResponse(), Session("Be brief.")
+        session.user("Go.")
+        try:
+            for event in odd[: chance.randint(1, len(odd))]:
+                stream.add(event)
+            session.append(stream.response)
+        except DeepPromptError:
+            assert len(session.messages) == 1
+
+
+def test_an_event_that_does_not_fit() -> None:
+    """The error says which."""
+    stream = StreamedResponse()
+    stream.add(MESSAGES[0])
+    with pytest.raises(
+        MessageError, match=r"^an event that does not fit those before it: type, index, delta \(KeyError: 7\)$"
+    ):
+        stream.add({"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "x"}})
