@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypedDict
@@ -25,6 +24,7 @@ from deepprompt.providers.neutral import (
     Tool,
     ToolCall,
     ToolResult,
+    as_text,
     own_form,
     required,
 )
@@ -207,7 +207,7 @@ def _read(member: str, value: Any, role: Role, place: str) -> Block:
     if isinstance(source, dict) and "bytes" in source and not _is_base64(source["bytes"]):
         raise MessageError(f"the bytes of {member} are not base64", place)
     if member == "toolUse" and "type" not in value:  # one with a type is run by the provider
-        given = json.dumps(value.get("input") or {}, ensure_ascii=False, separators=(",", ":"))
+        given = as_text(value.get("input") or {})
         return ToolCall(required(value, "toolUseId", place), required(value, "name", place), given)
     if member == "toolResult" and role == "user":
         return _read_result(value, own, place)
@@ -229,7 +229,7 @@ def _read_result(value: Payload, own: Native, place: str) -> ToolResult:
     for block in inside:
         ((member, inner),) = block.items() if len(block) == 1 else [("", None)]
         if member == "json":
-            content.append(Text(json.dumps(inner, ensure_ascii=False, separators=(",", ":"))))
+            content.append(Text(as_text(inner)))
         elif member in _MEMBERS:
             content.append(_read(member, inner, "user", place))
         else:

@@ -7,7 +7,6 @@ content. The text of a system prompt that changes then goes to the start of the 
 from __future__ import annotations
 
 import base64
-import json
 import re
 from dataclasses import replace
 from typing import Any, TypedDict
@@ -29,6 +28,7 @@ from deepprompt.providers.neutral import (
     Tool,
     ToolCall,
     ToolResult,
+    as_text,
     own_form,
     required,
 )
@@ -249,7 +249,7 @@ def _read_part(part: Payload, role: Role, place: str, given_id: str) -> Block:
     if isinstance(text, str) and (len(part) == 1 or text.strip()):
         return Text(text, own=own if len(part) > 1 else None)
     if isinstance(call := part.get("functionCall"), dict):
-        arguments = json.dumps(call.get("args") or {}, ensure_ascii=False, separators=(",", ":"))
+        arguments = as_text(call.get("args") or {})
         signature = part.get("thoughtSignature")
         signed = signature if isinstance(signature, str) else ""
         return ToolCall(_id(call) or given_id, required(call, "name", place), arguments, signed, own=own)
@@ -276,7 +276,7 @@ def _said(response: object) -> str:
     """Return the response of a function as text: its only value if that is a text, else as JSON."""
     if isinstance(response, dict) and len(response) == 1 and isinstance(text := next(iter(response.values())), str):
         return text
-    return json.dumps(response, ensure_ascii=False, separators=(",", ":"))
+    return as_text(response)
 
 
 def recognise(body: Body) -> bool:

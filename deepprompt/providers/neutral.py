@@ -197,6 +197,11 @@ def api_of(to: Target) -> Api:
     return "openai" if to == "deepseek" or to == "litellm" else to
 
 
+def as_text(value: object) -> str:
+    """Return a value as JSON text, with its keys in their own order: a tool's arguments, or its result."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def required(block: Payload, key: str, place: str) -> str:
     """Return a text of a block that has to be there."""
     value = block.get(key)
