@@ -58,7 +58,8 @@ class _Value:
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is self.__class__:
-            return bool(self._compared(self) == self._compared(other))
+            read = self._compared
+            return read(self) == read(other)
         return NotImplemented
 
     def __hash__(self) -> int:
