@@ -197,6 +197,12 @@ def test_pickle(value: object) -> None:
         assert getattr(back, "notes", ()) == getattr(value, "notes", ())
 
 
+def test_a_method_of_the_class_stays() -> None:
+    """A class that compares its values in a way of its own keeps it."""
+    own: Any = type("Own", (), {"__annotations__": {"a": "int"}, "__module__": __name__, "__hash__": lambda _: 7})
+    assert hash(frozen.dataclass(frozen=True)(own)(1)) == 7
+
+
 def test_only_frozen_values() -> None:
     """What is not known here is an error when the class is made."""
     with pytest.raises(TypeError, match="makes frozen values"):
