@@ -1,10 +1,10 @@
 """Frozen dataclasses without the import of `dataclasses`, for the values that every process needs.
 
 `import dataclasses` takes twice as long as the start of Python, because it imports `inspect`, and it compiles seven
-methods for each class, one by one. The `dataclass` here compiles three, in one step: those that have to be fast. It
-knows what our values use: `frozen` and `slots`, defaults, and the options of `field` below; fields are not inherited.
-To a type checker such a class is a dataclass. `dataclasses.replace`, `asdict`, `fields` and `is_dataclass` take it for
-one too: `dataclasses` itself writes the description that they read, when one of them asks for it.
+methods for each class. The `dataclass` here compiles the constructor, and equality and hash at their first use. It
+knows what our values use: `frozen` and `slots`, defaults, and the options of `field` below; it inherits no fields. To a
+type checker such a class is a dataclass. `dataclasses.replace`, `asdict`, `fields` and `is_dataclass` take it for one
+too: `dataclasses` itself writes the description that they read, when one of them asks for it.
 """
 
 from __future__ import annotations
@@ -53,6 +53,14 @@ class _Value:
     __slots__ = ()
     if TYPE_CHECKING:  # an annotation here would be a field of every value to `typing.get_type_hints`
         _options: ClassVar[Mapping[str, _Options]]
+
+    def __eq__(self, other: object) -> bool:
+        _compile_comparison(type(self))  # which replaces this method
+        return self == other
+
+    def __hash__(self) -> int:
+        _compile_comparison(type(self))
+        return hash(self)
 
     @recursive_repr()
     def __repr__(self) -> str:
@@ -120,9 +128,8 @@ def _frozen(cls: type, base: type[_Value]) -> type:
     made._options = options
     described = {name: _Described(made, name) for name in ("__dataclass_fields__", "__dataclass_params__")}
     ordered = tuple(name for name, of in options.items() if not of.get("kw_only"))
-    for name, value in {"__match_args__": ordered, **_compiled(made, options), **described}.items():
-        if name not in namespace:
-            setattr(made, name, value)
+    for name, value in {"__init__": _constructor(made, options), "__match_args__": ordered, **described}.items():
+        setattr(made, name, value)
     return made
 
 
@@ -131,8 +138,8 @@ def _options(value: object) -> _Options:
     return value if isinstance(value, _Options) else _Options(default=value)
 
 
-def _compiled(cls: type[_Value], options: Mapping[str, _Options]) -> dict[str, Callable[..., object]]:
-    """Compile `__init__`, with the signature and the annotations that a dataclass has, `__eq__` and `__hash__`."""
+def _constructor(cls: type[_Value], options: Mapping[str, _Options]) -> Callable[..., None]:
+    """Compile `__init__`, with the signature and the annotations that a dataclass has."""
     given: dict[str, object] = {"set_field": object.__setattr__, "missing": _Missing()}
     plain, keywords, lines = ["self"], list[str](), list[str]()
     for name, of in options.items():
@@ -148,25 +155,27 @@ def _compiled(cls: type[_Value], options: Mapping[str, _Options]) -> dict[str, C
     if hasattr(cls, "__post_init__"):
         lines.append("  self.__post_init__()")
     head = ", ".join([*plain, "*", *keywords] if keywords else plain)
-    own, others = (
-        "".join(f"{side}.{name}, " for name, of in options.items() if of.get("compare", True))
-        for side in ("self", "other")
-    )
-    body = "\n".join(lines)
-    source = f"""
-def make({", ".join(given)}):
- def __init__({head}):
-{body}
- def __eq__(self, other):
-  return ({own}) == ({others}) if other.__class__ is self.__class__ else NotImplemented
- def __hash__(self):
-  return hash(({own}))
- return __init__, __eq__, __hash__
-"""
-    names: dict[str, Callable[..., tuple[Callable[..., object], ...]]] = {}
+    source = "\n".join([f"def make({', '.join(given)}):", f" def __init__({head}):", *lines, " return __init__"])
+    names: dict[str, Callable[..., Callable[..., None]]] = {}
     exec(source, sys.modules[cls.__module__].__dict__, names)
-    made = {method.__name__: method for method in names["make"](**given)}
-    for name, method in made.items():
-        method.__qualname__ = f"{cls.__qualname__}.{name}"
-    made["__init__"].__annotations__ = {**cls.__annotations__, "return": None}
+    made = names["make"](**given)
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made.__annotations__ = {**cls.__annotations__, "return": None}
     return made
+
+
+def _compile_comparison(cls: type[_Value]) -> None:
+    """Give the class, or the base that has its fields, methods that compare as fast as those of a dataclass."""
+    owner = next(base for base in cls.__mro__ if "_options" in base.__dict__)
+    compared = [name for name, of in cls._options.items() if of.get("compare", True)]
+    own, others = ("".join(f"{side}.{name}, " for name in compared) for side in ("self", "other"))
+    source = f"""
+def __eq__(self, other):
+ return ({own}) == ({others}) if other.__class__ is self.__class__ else NotImplemented
+def __hash__(self):
+ return hash(({own}))
+"""
+    methods: dict[str, object] = {}
+    exec(source, methods)
+    for name in {"__eq__", "__hash__"} - owner.__dict__.keys():
+        setattr(owner, name, methods[name])
