@@ -19,7 +19,9 @@ def rows(settings: Settings) -> Iterator[Row]:
     """Measure all tests, or with `--quick` those of the text functions."""
     tests = ["tests/text"] if settings.quick else []
     before, begin = _children(), time.perf_counter()
-    subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", "2", *tests], cwd=ROOT, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "2", *tests], cwd=ROOT, stdout=subprocess.DEVNULL, check=True
+    )
     minutes, wall = (_children() - before) / 60, (time.perf_counter() - begin) / 60
     name = "tests of text/" if tests else "the whole test suite"
     note = f"{wall:.1f} minutes on the clock, two processes"
