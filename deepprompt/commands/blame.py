@@ -8,7 +8,7 @@ import json
 
 from deepprompt.checks.blame.blame import Blame, blame, total_tokens
 from deepprompt.checks.cache.price import ANY, Price, price_change
-from deepprompt.commands.inputs import load_request
+from deepprompt.commands.inputs import load_request_and_unknown
 from deepprompt.commands.options import check_provider, given
 from deepprompt.commands.output import write, write_json, write_lines
 from deepprompt.providers.facts import bundled_facts
@@ -50,19 +50,35 @@ def run(options: argparse.Namespace) -> int:
         return _run_on_log(options)
     if options.model and not options.provider:
         options.usage_error("--model needs --provider NAME, the provider of the model")
-    old, new = load_request(options.old), load_request(options.new)
+    (old, before), (new, after) = map(load_request_and_unknown, (options.old, options.new))
     rules = _rules(options, new)
     price = price_change(old, new, rules)
     found = blame(old, new)
     tokens = total_tokens(old), total_tokens(new)
     if options.json:
-        write_json(_report(found, tokens, price, rules))
+        unknown = {name: _differs(name, before, after) for name in {**before, **after}}
+        write_json(_report(found, tokens, price, rules) | ({"unknown": unknown} if unknown else {}))
     elif found is None:
         new_tokens = tokens[1] - tokens[0]
         write(f"B begins with all of A: {tokens[0]:,} tokens can be read, {new_tokens:,} are new (estimated)\n")
     else:
         write_lines(_described(found, tokens, price, rules))
+    if not options.json:
+        write_lines(_unknown(before, after))
     return 0 if found is None else 1
+
+
+def _unknown(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return a note on the fields that no provider's file knows: whether a cache depends on them, nobody can tell."""
+    differ = [name for name in {**before, **after} if _differs(name, before, after) == "differs"]
+    names = f"{display(', '.join(differ or after))[:200]}{'' if differ else '; equal in both'}"
+    return (
+        [f"note: fields that deepprompt does not know{' differ' if differ else ''}: {names}"] if differ or after else []
+    )
+
+
+def _differs(name: str, before: dict[str, str], after: dict[str, str]) -> str:
+    return "equal" if before.get(name) == after.get(name) else "differs"
 
 
 def _run_on_log(options: argparse.Namespace) -> int:

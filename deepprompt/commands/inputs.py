@@ -13,11 +13,14 @@ import re
 import shlex
 import sys
 import time
+from collections.abc import Mapping
 
 from deepprompt.checks.segments import read_request
 from deepprompt.commands.options import own_bytes, own_text
 from deepprompt.counters import Counter, calibrate, counter_for
 from deepprompt.errors import MessageError, SourceError, UsageError
+from deepprompt.providers.reading import unknown_fields
+from deepprompt.providers.recognise import MESSAGES, body_in
 from deepprompt.providers.segments import Segment
 from deepprompt.sources.function import Function, Scene, call_function, find_function, is_function
 from deepprompt.text.parse import parse_json, parse_json_lines
@@ -44,6 +47,14 @@ _LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
 def load_request(target: str, folder: str = os.curdir) -> list[Segment]:
     """Return the segments of the prompt or request in a file, or of what a function returns."""
     return segments_of(read_input(target, folder, TIMEOUT), name_of(target))
+
+
+def load_request_and_unknown(target: str) -> tuple[list[Segment], dict[str, str]]:
+    """Return the segments of a prompt or request, and the fields of its body that no provider's file knows, as JSON."""
+    value = read_input(target, os.curdir, TIMEOUT)
+    body = body_in(value) if isinstance(value, Mapping) else {}
+    is_request = any(isinstance(body.get(name), list) for name in MESSAGES)  # and not what build --json printed
+    return segments_of(value, name_of(target)), unknown_fields(body) if is_request else {}
 
 
 def parse_request(text: str, name: str) -> list[Segment]:

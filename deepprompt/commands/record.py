@@ -29,6 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--upstream", type=given, metavar="URL", help="where requests go (default: the provider of each route)"
     )
+    parser.add_argument(
+        "--proxy", type=given, metavar="URL", help="a proxy on the way there, such as your company's (default: none)"
+    )
     parser.add_argument("--for", dest="agent", type=given, metavar="NAME", help="treat COMMAND as this agent")
     parser.add_argument(
         "--store", type=given, metavar="DIR", help="the folder to write to (default: in your state folder)"
@@ -69,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         from deepprompt.recorder import server  # noqa: F401
     except ImportError:
-        raise SourceError("record needs aiohttp: 'pip install deepprompt[record]'") from None
+        raise SourceError('record needs aiohttp: pip install "deepprompt[record]"') from None
     return asyncio.run(_record(options, folder))
 
 
@@ -83,16 +86,24 @@ def _in_repository(folder: str) -> bool:
 
 
 async def _record(options: argparse.Namespace, folder: str) -> int:
-    from deepprompt.recorder.agents import set_up, upstreams
+    from deepprompt.recorder.agents import PROXIES, own_upstreams, reach_loopback, set_up, upstreams
     from deepprompt.recorder.live import Live
     from deepprompt.recorder.server import Proxy
     from deepprompt.recorder.writer import Writer
 
     store = Store(folder)
     name = os.path.basename(options.command[0]) if options.command else ""
-    live = Live(say)
+    live = Live(say, options.store or "")
     writer = Writer(store, options.agent or "", live.add)
-    proxy = Proxy(upstreams(options.upstream or ""), writer, websocket=options.websocket)
+    addresses = upstreams(options.upstream or "")
+    if not options.upstream:
+        own = own_upstreams(options.command, os.environ, options.agent or "")
+        addresses |= own
+        for address in dict.fromkeys(own.values()):
+            say(f"requests go to {address}, as your variables say")
+    if not options.proxy and (unused := next((one for one in PROXIES if os.environ.get(one)), "")):
+        say(f"{unused} is set, and not used for your keys' sake; --proxy URL sends requests through a proxy")
+    proxy = Proxy(addresses, writer, websocket=options.websocket, proxy=options.proxy or "")
     await proxy.start(options.port)
     setup = set_up(options.command or [name], proxy.address, options.agent or "")
     writer.agent = writer.agent or setup.agent
@@ -100,7 +111,8 @@ async def _record(options: argparse.Namespace, folder: str) -> int:
     code = 0
     try:
         if options.print_env:
-            write_lines([f"export {key}='{value}'" for key, value in setup.environment.items()])
+            variables = {**setup.environment, **reach_loopback(os.environ)}
+            write_lines([f"export {key}='{value}'" for key, value in variables.items()])
             sys.stdout.flush()
             await _until_interrupted()
         else:
@@ -125,12 +137,16 @@ async def _until_interrupted() -> None:
 
 async def _run_command(command: list[str], setup: Any) -> int:
     """Run the command on this terminal, with the recorder's variables. Ctrl-C is the command's to handle."""
-    environment = {**os.environ, **setup.environment}
+    from deepprompt.recorder.agents import reach_loopback
+
+    environment = {**os.environ, **setup.environment, **reach_loopback(os.environ)}
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         process = await asyncio.create_subprocess_exec(
             command[0], *setup.arguments, *command[1:], env=environment, preexec_fn=_default_interrupt
         )
+    except FileNotFoundError:
+        raise SourceError(f"{command[0]}: not found; is it installed, and on your PATH?") from None
     except (OSError, subprocess.SubprocessError) as error:
         raise SourceError(f"{command[0]}: {getattr(error, 'strerror', None) or error}") from None
     else:

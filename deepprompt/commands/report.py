@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+import time
+from math import inf
 from typing import Any, get_args
 
 from deepprompt.commands.options import given
@@ -12,6 +15,7 @@ from deepprompt.commands.pages import write_page
 from deepprompt.errors import SourceError
 from deepprompt.fleet.engines import cores
 from deepprompt.fleet.prices import bundled_prices, load_prices
+from deepprompt.fleet.readers.shared import time_of
 from deepprompt.fleet.report import Report, report
 from deepprompt.fleet.store import default_store
 from deepprompt.fleet.summary import GROUPS, as_json, lines_of_report
@@ -19,6 +23,8 @@ from deepprompt.sources.files import reason_of, replace_file
 from deepprompt.words import Engine
 
 _MOST_JOBS = 256
+_AGO = re.compile(r"(\d{1,6})([dhm])")
+_SECONDS = {"d": 86_400, "h": 3_600, "m": 60}
 _KINDS = (".html", ".csv", ".parquet", ".json")
 
 
@@ -57,6 +63,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="exit 1 if breaks cost a larger share of the input, as in 5%%",
     )
     parser.add_argument(
+        "--since",
+        type=_since,
+        metavar="TIME",
+        help="only requests since then: a day such as 2026-11-18, a time, or so long ago, as in 7d or 12h",
+    )
+    parser.add_argument(
         "--jobs",
         type=_jobs,
         default=0,
@@ -80,6 +92,14 @@ def _groups(value: str) -> tuple[str, ...]:
     return names
 
 
+def _since(value: str) -> float:
+    if found := _AGO.fullmatch(value):
+        return time.time() - int(found[1]) * _SECONDS[found[2]]
+    if (at := time_of(value)) is None:
+        raise argparse.ArgumentTypeError(f"expected a day such as 2026-11-18, a time, 7d or 12h, not {value!r:.40}")
+    return at
+
+
 def _jobs(value: str) -> int:
     if not value.isdecimal() or not 1 <= int(value) <= _MOST_JOBS:
         raise argparse.ArgumentTypeError(f"expected a number of processes, 1 to {_MOST_JOBS}, not {value!r:.40}")
@@ -101,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
     if options.out and not options.out.lower().endswith(_KINDS):
         options.usage_error(f"--out writes {', '.join(_KINDS)}; {options.out!r} ends in none of them")
     paths = options.paths or [default_store()]
-    if not options.paths and not os.path.isdir(paths[0]):
+    if not options.paths and not _has_logs(paths[0]):
         raise SourceError("nothing recorded yet; run 'deepprompt record -- COMMAND' first, or name a log")
     prices = load_prices(options.prices) if options.prices else bundled_prices()
     page = (options.out or "").lower().endswith(".html")
@@ -110,7 +130,15 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error(f"--jobs is for processes; how many workers there are is a setting of {options.engine}")
     run_on: dict[str, Any] = {"engine": options.engine, "jobs": options.jobs or cores()}
     try:
-        found = report(paths, prices=prices, what_if=what_if, turns=page, told=_told, **run_on)
+        found = report(
+            paths,
+            prices=prices,
+            what_if=what_if,
+            since=-inf if options.since is None else options.since,
+            turns=page,
+            told=_told,
+            **run_on,
+        )
     finally:
         show_progress("")
     if options.out:
@@ -120,6 +148,10 @@ def run(options: argparse.Namespace) -> int:
     elif not options.out or options.fail_over is not None:
         write_lines(lines_of_report(found, options.by))
     return int(options.fail_over is not None and found.lost_share() > options.fail_over)
+
+
+def _has_logs(folder: str) -> bool:
+    return os.path.isdir(folder) and any(name.endswith(".jsonl") for name in os.listdir(folder))
 
 
 def _told(done: int, parts: int) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 
 from deepprompt.errors import SourceError
 from deepprompt.fleet.engines import run
@@ -63,6 +64,7 @@ def report(
     facts: Facts | None = None,
     prices: Prices | None = None,
     what_if: str = "",
+    since: float = -inf,
     engine: Engine = "process",
     jobs: int = 1,
     turns: bool = False,
@@ -71,9 +73,10 @@ def report(
     """Return what the cache cost in the requests of logs, and why.
 
     `paths` are logs of any kind that `read_records` knows, or folders of them. `what_if` is a cause to leave out in a
-    second simulation: a kind such as `clock`, a place such as `system[0]`, or `all`. Large logs in several files are
-    cut into parts, which `jobs` processes work on; the sums are the same for any number of them. `told` is called with
-    the number of parts that are done, and with how many there are. With `turns`, every turn of a conversation is kept
+    second simulation: a kind such as `clock`, a place such as `system[0]`, or `all`. Requests that started before
+    `since`, in seconds since 1970, are left out. Large logs in several files are cut into parts, which `jobs` processes
+    work on; the sums are the same for any number of them. `told` is called with the number of parts that are done, and
+    with how many there are. With `turns`, every turn of a conversation is kept
     for a page, and not only those that broke. A file that cannot be read is counted as unread; if it is the only one,
     `SourceError` is raised.
     """
@@ -81,16 +84,18 @@ def report(
     if not given:
         raise SourceError("report: no log given")
     parts, how = parts_of(given, engine=engine, jobs=jobs)
-    work = partial(sum_up, facts=facts, what_if=what_if, turns=turns)
+    work = partial(sum_up, facts=facts, what_if=what_if, since=since, turns=turns)
     tally = run(parts, work, Tally(), engine=engine, jobs=jobs, told=told)
     if not tally.files and tally.examples and sum(len(part.files) for part in parts) == 1:
         raise SourceError(f"{tally.examples[0].where}: {tally.examples[0].why}")
     return Report(tally, prices or bundled_prices(), (facts or bundled_facts()).as_of, what_if, how)
 
 
-def sum_up(part: Part, *, facts: Facts | None = None, what_if: str = "", turns: bool = False) -> Tally:
+def sum_up(
+    part: Part, *, facts: Facts | None = None, what_if: str = "", since: float = -inf, turns: bool = False
+) -> Tally:
     """Return the tally of one part of the logs."""
-    reporter = Reporter(facts or bundled_facts(), what_if, turns=turns)
+    reporter = Reporter(facts or bundled_facts(), what_if, since=since, turns=turns)
     for record in in_order(part.files, reporter.unread, starts=part.starts):
         reporter.add(record)
     return reporter.result()

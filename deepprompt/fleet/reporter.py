@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
+from math import inf
 from typing import Any
 
 from deepprompt.checks.blame.blame import Blame
@@ -36,13 +37,16 @@ EXPIRED = "expired"
 
 _INDEX = re.compile(r"\b(messages|input|contents|content|parts|tool_calls)\[\d+\]")
 _SHOWN = 120
+_WARM = 86_400.0
 
 
 class Reporter:
     """Takes records in the order of time, and sums them up as they come."""
 
-    def __init__(self, facts: Facts, what_if: str = "", *, turns: bool = False) -> None:
+    def __init__(self, facts: Facts, what_if: str = "", *, since: float = -inf, turns: bool = False) -> None:
         self.facts = facts
+        self.since = since
+        """Requests before this time are not summed up. Those of the day before it still fill the caches."""
         self.unread: list[Unread] = []
         """What could not be read since the last record."""
         self.tally = Tally()
@@ -62,11 +66,16 @@ class Reporter:
     def add(self, record: Record) -> None:
         """Sum up one record."""
         self._count_unread()
-        self._files.add(file_of(record.where))
-        if record.status is not None and record.status >= 400 and record.usage is None:
-            self.tally.failed += 1
+        at = record.at or 0.0
+        has_body = record.complete != "usage" and (record.body is not None or bool(record.raw))
+        if at < self.since and not (has_body and at >= self.since - _WARM):
             return
-        if record.complete == "usage" or (record.body is None and not record.raw):
+        if at >= self.since:
+            self._files.add(file_of(record.where))
+        if record.status is not None and record.status >= 400 and record.usage is None:
+            self.tally.failed += at >= self.since
+            return
+        if not has_body:
             self._add_usage(record)
             return
         try:
@@ -104,8 +113,11 @@ class Reporter:
         at = record.at or 0.0
         placed = self._splitter.place(body, at, record.where, record.session or session_in(body.fields))
         charge = placed.request.charge = self._charge(rules, body.segments, at)
-        if placed.parent is None:
-            self.tally.conversations += 1
+        if at < self.since:
+            if self.what_if is not None:
+                self.what_if.add(placed, rules, at, None, charge, counted=False)
+            return
+        self.tally.conversations += placed.parent is None or placed.parent.at < self.since
         could = _could(placed.parent, charge, rules) if placed.parent is not None else 0
         expired = placed.broke is None and EXPIRED in charge.why
         lost, extra = extra_cost(charge, could, rules) if placed.broke is not None or expired else (0, 0.0)

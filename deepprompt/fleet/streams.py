@@ -18,7 +18,7 @@ from typing import IO, Any, cast
 from deepprompt.errors import SourceError
 from deepprompt.sources.remote import is_url, open_any, shown_url
 
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ": "xz"}
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ": "xz", b"PAR1": "parquet"}
 _CHUNK = 1 << 20
 _PEEK = 1 << 16
 _ENTRIES = re.compile(r'\{\s*"log"\s*:\s*\{')
@@ -44,18 +44,14 @@ class Line:
 
 
 @contextmanager
-def open_log(path: str) -> Iterator[IO[str]]:
-    """Open a log as text, decompressed by its first bytes. Invalid UTF-8 becomes U+FFFD."""
+def _opened(path: str) -> Iterator[tuple[IO[bytes], str]]:
+    """Open a log, and tell by its first bytes how it is packed."""
     try:
         raw = cast(io.BufferedReader, open_any(path)) if is_url(path) else io.BufferedReader(io.FileIO(path), _CHUNK)
     except (OSError, ValueError) as error:
         raise SourceError(f"{shown_url(path)}: {getattr(error, 'strerror', None) or error}") from None
     with raw:
-        kind = _packed(raw.peek(8)[:8])
-        with io.TextIOWrapper(
-            _unpacked(raw, kind, shown_url(path)), encoding="utf-8", errors="replace", newline="\n"
-        ) as stream:
-            yield stream
+        yield raw, _packed(raw.peek(8)[:8])
 
 
 def packed(path: str) -> str:
@@ -92,7 +88,7 @@ def _unzstd(raw: IO[bytes], path: str) -> io.RawIOBase:
     try:
         import zstandard
     except ImportError:
-        raise SourceError(f"{path}: is zstd; 'pip install deepprompt[report]' reads it, or unpack it first") from None
+        raise SourceError(f'{path}: is zstd; pip install "deepprompt[report]" reads it, or unpack it first') from None
     stream: Any = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
     return cast(io.RawIOBase, stream)
 
@@ -101,8 +97,14 @@ def lines_of(path: str) -> Iterator[Line]:
     """Yield the values of a log in the order of the file."""
     where = shown_url(path)
     try:
-        with open_log(path) as stream:
-            yield from _values(stream, where)
+        with _opened(path) as (raw, kind):
+            if kind == "parquet":
+                yield from _rows(raw, where)
+                return
+            unpacked = _unpacked(raw, kind, where)
+            # Invalid UTF-8 becomes U+FFFD.
+            with io.TextIOWrapper(unpacked, encoding="utf-8", errors="replace", newline="\n") as stream:
+                yield from _values(stream, where)
     except (OSError, EOFError) as error:
         raise SourceError(
             f"{where}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
@@ -111,6 +113,15 @@ def lines_of(path: str) -> Iterator[Line]:
         if type(error).__module__.partition(".")[0] in ("zlib", "lzma", "zstd", "zstandard", "_zstd"):
             raise SourceError(f"{where}: damaged: {error}") from None
         raise
+
+
+def _rows(raw: IO[bytes], path: str) -> Iterator[Line]:
+    from deepprompt.fleet.parquet import rows_in
+
+    for number, row in enumerate(rows_in(raw, path), 1):
+        line = Line(f"{path}#{number}", "")
+        line.value = row
+        yield line
 
 
 def _values(stream: IO[str], path: str) -> Iterator[Line]:

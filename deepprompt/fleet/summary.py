@@ -132,7 +132,7 @@ def _notes(found: Report) -> list[str]:
         notes.append(f"{counted(tally.unread, 'line')} not read, such as {display(one.where)}: {display(one.why)}")
     if tally.unknown:
         names = ", ".join(sorted(tally.unknown, key=lambda name: (-tally.unknown[name], name))[:5])
-        notes.append(f"fields that deepprompt does not know, compared as JSON: {display(names)}")
+        notes.append(f"fields and items that deepprompt does not know: {display(names)}")
     if found.parts:
         notes.append(found.parts)
     notes.append(f"what could have been read is simulated by facts of {found.facts}; --json lists what that assumes")

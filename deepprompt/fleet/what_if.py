@@ -24,13 +24,15 @@ class WhatIf:
         self.cause, self.saving = cause, saving
         self._simulators: dict[tuple[str, str], Simulator] = {}
 
-    def add(self, placed: Placed, rules: Rules, at: float, cause: Cause | None, charge: Charge) -> None:
-        """Add a request, as it was charged and as it would have been."""
+    def add(
+        self, placed: Placed, rules: Rules, at: float, cause: Cause | None, charge: Charge, *, counted: bool = True
+    ) -> None:
+        """Add a request, as it was charged and as it would have been. If it is not counted, it only fills the cache."""
         request, parent = placed.request, placed.parent
         segments = request.body.segments
         if parent is not None and parent.mended is not None and (placed.broke is None or self._is_meant(cause)):
             segments = _continued(parent.body.segments, parent.mended, segments)
-        self.saving.requests += placed.broke is not None and self._is_meant(cause)
+        self.saving.requests += counted and placed.broke is not None and self._is_meant(cause)
         request.mended = segments
         simulator = self._simulators.get((rules.provider, rules.model))
         if simulator is None:
@@ -39,6 +41,8 @@ class WhatIf:
             found = simulator.add(segments, at)
         except MessageError:
             found = charge
+        if not counted:
+            return
         for costs, one in ((self.saving.sent, charge), (self.saving.without, found)):
             paid = round(rules.paid(one.read, one.written, one.full) * UNIT)
             costs[rules.model] = costs.get(rules.model, 0) + paid

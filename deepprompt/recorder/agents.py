@@ -12,6 +12,8 @@ from deepprompt.catalog import bundled
 from deepprompt.errors import SourceError
 
 _FAMILY = "agents"
+PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
+"""The variables by which programs are told to use a proxy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,53 @@ def upstreams(only: str = "") -> dict[str, str]:
     return {route: only or address for route, address in table()["upstreams"].items()}
 
 
+def own_upstreams(command: Sequence[str], environment: Mapping[str, str], agent: str = "") -> dict[str, str]:
+    """Return the addresses that a user's own variables name, by route: a gateway, or another proxy.
+
+    Raises `SourceError` if such a variable cannot be followed.
+    """
+    found: dict[str, str] = {}
+    for name, template in _variables(command, agent).items():
+        route, _, end = template.removeprefix("{").partition("}")
+        given = environment.get(name, "").rstrip("/")
+        if not given or not template.startswith("{"):
+            continue
+        if not given.endswith(end) or found.get(route, given.removesuffix(end)) != given.removesuffix(end):
+            raise SourceError(
+                f"{name} is {given!r:.100} already; unset it, or say --upstream URL, without {end or '/v1'}"
+            )
+        found[route] = given.removesuffix(end)
+    return found
+
+
+def reach_loopback(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what keeps a command from sending loopback's requests to a proxy, if one is set."""
+    if not any(environment.get(name) for name in PROXIES):
+        return {}
+    given = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
+    return dict.fromkeys(("NO_PROXY", "no_proxy"), ",".join(filter(None, (given, "127.0.0.1"))))
+
+
+def _variables(command: Sequence[str], agent: str) -> Mapping[str, str]:
+    data = table()
+    row = _row(data, _name(command, agent))
+    variables: Mapping[str, str] = row["env"] if row is not None else data["sdks"]
+    return variables
+
+
+def _name(command: Sequence[str], agent: str) -> str:
+    return agent or (os.path.basename(command[0]).removesuffix(".cmd").removesuffix(".exe") if command else "")
+
+
+def _row(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    return next((row for row in data["agents"] if name in row["names"]), None)
+
+
 def set_up(command: Sequence[str], address: str, agent: str = "") -> Setup:
     """Return how to run a command whose requests are to go to `address`. `agent` names it, if its file does not."""
     data = table()
-    name = agent or (os.path.basename(command[0]).removesuffix(".cmd").removesuffix(".exe") if command else "")
-    row = next((row for row in data["agents"] if name in row["names"]), None)
+    name = _name(command, agent)
+    row = _row(data, name)
     if agent and row is None:
         raise SourceError(
             f"no agent {agent!r:.40} in the table of {data['as_of']}; there are: {', '.join(known_agents())}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 from deepprompt.fleet.prices import bundled_prices
@@ -16,12 +17,27 @@ from deepprompt.fleet.tally import Turn
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.text.display import counted, display
 
+_WHY = {
+    401: ": is the key set, and the right one?",
+    403: ": may this key do that?",
+    404: ": there is no such model or path",
+    429: ": too many requests, or no credit",
+    502: ": it could not be reached; --upstream URL and --proxy URL say how",
+}
+_NOTHING = (
+    "no request came through the recorder: the command made none, or it does not read the variables that "
+    "'deepprompt record --print-env' prints; set the base URL of its client to one of them"
+)
+
 
 class Live:
     """Follows what is recorded. Used by the writer's thread only."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], store: str = "") -> None:
         self.shown = True
+        self.store = store
+        """The folder to name in the summary, if it is not the usual one."""
+        self._failed = 0
         self._say = say
         self._reporter = Reporter(bundled_facts())
         self._reporter.live = self._show
@@ -34,6 +50,13 @@ class Live:
                 # Responses end in another order than requests begin.
                 record.at = self._last = max(record.at or 0.0, self._last)
                 self._reporter.add(record)
+                if record.status is not None and record.status >= 400:
+                    self._told(record.status)
+
+    def _told(self, status: int) -> None:
+        if self.shown and status != self._failed:
+            self._say(f"the provider answered {status}{_WHY.get(status, '')}")
+        self._failed = status
 
     def _show(self, placed: Placed, turn: Turn) -> None:
         if not self.shown:
@@ -48,10 +71,13 @@ class Live:
         """Return the first lines of the report on this run."""
         tally = self._reporter.result()
         if not tally.total.requests:
-            failed = tally.failed
-            return [f"{counted(failed, 'request')} recorded, and none was answered" if failed else "nothing to record"]
+            if not tally.failed:
+                return [_NOTHING]
+            why = f": the last one got {self._failed}{_WHY.get(self._failed, '')}" if self._failed else ""
+            return [f"{counted(tally.failed, 'request')} recorded, and none was answered{why}"]
+        command = f"deepprompt report {shlex.quote(self.store)}" if self.store else "deepprompt report"
         found = Report(tally, bundled_prices(), self._reporter.facts.as_of)
-        return [*lines_of_report(found, ())[:4], "run 'deepprompt report' for the causes"]
+        return [*lines_of_report(found, ())[:4], f"run '{command}' for the causes"]
 
 
 def _short(count: int) -> str:

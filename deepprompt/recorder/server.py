@@ -51,10 +51,14 @@ def check_upstream(address: str) -> str:
 class Proxy:
     """A running recorder."""
 
-    def __init__(self, upstreams: Mapping[str, str], writer: Writer, *, websocket: str = "refuse") -> None:
+    def __init__(
+        self, upstreams: Mapping[str, str], writer: Writer, *, websocket: str = "refuse", proxy: str = ""
+    ) -> None:
         self.upstreams = {route: check_upstream(address) for route, address in upstreams.items()}
         self.writer = writer
         self.websocket = websocket
+        self.proxy = proxy
+        """A proxy on the way to the upstreams; "" for none."""
         self.token = secrets.token_urlsafe(16)
         self.forwarded = 0
         self._encodings = encodings()
@@ -80,7 +84,7 @@ class Proxy:
         timeout = aiohttp.ClientTimeout(total=None, connect=30)
         # No proxy out of the environment: a repository's .env must not divert keys.
         self._session = aiohttp.ClientSession(
-            connector=connector, timeout=timeout, auto_decompress=False, trust_env=False,
+            connector=connector, timeout=timeout, auto_decompress=False, trust_env=False, proxy=self.proxy or None,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         )  # fmt: skip
 
@@ -178,11 +182,8 @@ class Proxy:
             )
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             exchange.status, exchange.end = 502, type(error).__name__
-            said = {
-                "type": "error",
-                "error": {"type": "api_error", "message": f"deepprompt record: {type(error).__name__}"},
-            }
-            return web.json_response(said, status=502)
+            why = f"deepprompt record: cannot reach {urlsplit(url).hostname}: {type(error).__name__}"
+            return web.json_response({"type": "error", "error": {"type": "api_error", "message": why}}, status=502)
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(upstream.close)
             return await self._pass_on(request, upstream, exchange)

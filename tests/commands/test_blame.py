@@ -397,3 +397,15 @@ def test_a_log(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     assert run(capsysbinary, log, code=0).startswith("nothing broke")
     log.write_text('{"x": 1}\n')
     assert "no request in it that could be compared" in failure(capsysbinary, log)
+
+
+def test_fields_that_nobody_knows(tmp_path: Path, capfdbinary: CaptureBytes) -> None:
+    """They are named, and whether they differ: nobody can tell if a cache depends on them."""
+    talk = [{"role": "user", "content": "Hi."}]
+    one, two = tmp_path / "a.json", tmp_path / "b.json"
+    one.write_text(json.dumps({"model": "m", "messages": talk, "x_trace": 1, "x_same": {"a": 1}}))
+    two.write_text(json.dumps({"model": "m", "messages": talk, "x_trace": 2, "x_same": {"a": 1}}))
+    assert "note: fields that deepprompt does not know differ: x_trace\n" in run(capfdbinary, one, two, code=0)
+    assert "does not know: x_trace, x_same; equal in both\n" in run(capfdbinary, one, one, code=0)
+    found = json.loads(run(capfdbinary, one, two, "--json", code=0))
+    assert found["unknown"] == {"x_trace": "differs", "x_same": "equal"}

@@ -87,7 +87,7 @@ def test_a_command_that_is_not_there(upstream: str, tmp_path: Path) -> None:
     """The message names it, and nothing hangs."""
     ran = record(tmp_path, upstream, "no-such-agent")
     assert ran.returncode == 1
-    assert "deepprompt: no-such-agent: No such file or directory" in ran.stderr
+    assert "deepprompt: no-such-agent: not found; is it installed, and on your PATH?" in ran.stderr
 
 
 @pytest.mark.slow

@@ -119,6 +119,26 @@ def test_unknown_and_failed(tmp_path: Path) -> None:
     assert "x_trace" in text
 
 
+def test_since(tmp_path: Path) -> None:
+    """Only what started since then is summed up, but what was cached before is known."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    system = [{"type": "text", "text": "s" * 9000, **mark}]
+    talk: list[dict[str, Any]] = [{"role": "user", "content": "Hi."}]
+    records = []
+    for number in range(6):
+        at = 1e9 - 200_000 if number == 0 else 1e9 + 100 * number
+        records.append({"at": at, "body": {"model": "claude-opus-5-5", "system": system, "messages": [*talk]}})
+        talk += [{"role": "assistant", "content": "Yo."}, {"role": "user", "content": "More."}]
+    path = stored(tmp_path / "a.jsonl", records)
+    whole, late = report(path).tally, report(path, since=1e9 + 350, what_if="all").tally
+    assert (whole.total.requests, late.total.requests, late.conversations, late.files) == (6, 2, 1, 1)
+    assert late.total.read > 4000
+    assert late.total.written == {}
+    assert late.saving.sent == late.saving.without
+    assert report(path, since=2e9).tally.total.requests == 0
+    assert sum(whole.total.written.values()) > 0
+
+
 def test_tables(tmp_path: Path) -> None:
     """The rows of groups add up to the total; a text that looks like a formula is made harmless."""
     records = [record | {"agent": "=cmd()"} for record, _, _ in made(1)]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import threading
+import time
 from collections.abc import AsyncIterator, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +110,88 @@ def test_litellm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (one.usage.cached_read, one.session, one.ms, three.status) == (4, "s1", 1000, 500)
     assert one.request() == two.request() == {"model": "gpt-5.4", **payload["model_parameters"],  # type: ignore[dict-item]
                                               "messages": BODY["messages"]}  # fmt: skip
+
+
+class Upstream(BaseHTTPRequestHandler):
+    """A stand-in for OpenAI's Chat Completions."""
+
+    def do_POST(self) -> None:
+        """Answer, as a stream if that was asked for; refuse what is asked of the model `none`."""
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        choice = {"index": 0, "finish_reason": "stop"}
+        said = {"role": "assistant", "content": "Yo."}
+        usage = {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14,
+                 "prompt_tokens_details": {"cached_tokens": 7}}  # fmt: skip
+        whole = {"id": "c", "created": 1, "model": body["model"]}
+        if body["model"] == "none":
+            self._send(404, "application/json", json.dumps({"error": {"message": "no such model"}}))
+        elif body.get("stream"):
+            pieces = [
+                whole | {"object": "chat.completion.chunk", "choices": [choice | {"delta": said}]},
+                whole | {"object": "chat.completion.chunk", "choices": [], "usage": usage},
+            ]
+            text = "".join(f"data: {json.dumps(one)}\n\n" for one in pieces) + "data: [DONE]\n\n"
+            self._send(200, "text/event-stream", text)
+        else:
+            answer = whole | {"object": "chat.completion", "choices": [choice | {"message": said}], "usage": usage}
+            self._send(200, "application/json", json.dumps(answer))
+
+    def _send(self, status: int, kind: str, text: str) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="the extra litellm is not installed")
+@pytest.mark.filterwarnings("ignore")  # LiteLLM's own
+def test_the_real_litellm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of LiteLLM itself, whole, streamed, async and failing, are recorded with tools, tokens and session."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    litellm = importlib.import_module("litellm")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    logger = litellm_logger(str(tmp_path), agent="mine")
+    monkeypatch.setattr(litellm, "callbacks", [logger])
+    tools = [{"type": "function", "function": {"name": "look", "description": "Look.", "parameters": {}}}]
+    given: dict[str, Any] = {
+        "api_base": f"http://127.0.0.1:{server.server_port}/v1", "api_key": "sk-not-a-key-" + "x" * 20, "tools": tools,
+        "messages": [{"role": "user", "content": "Hi."}], "num_retries": 0, "litellm_session_id": "s7",
+    }  # fmt: skip
+    try:
+        litellm.completion(model="openai/gpt-4o", **given)
+        stream = litellm.completion(model="openai/gpt-4o", stream=True, stream_options={"include_usage": True}, **given)
+        assert list(stream)
+
+        async def twice() -> None:
+            await litellm.acompletion(model="openai/gpt-4o", **given)
+            await asyncio.sleep(1)  # LiteLLM logs behind our back
+
+        asyncio.run(twice())
+        with pytest.raises(Exception, match="no such model"):
+            litellm.completion(model="openai/none", **given)
+        for _ in range(100):
+            if len(list(tmp_path.glob("*.jsonl"))) and len(recorded(tmp_path)) >= 4:
+                break
+            time.sleep(0.1)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    logger.close()
+    found = recorded(tmp_path)
+    assert len(found) == 4
+    answered = [one for one in found if one.usage is not None]
+    assert len(answered) == 3
+    assert {(one.usage.input, one.usage.cached_read, one.usage.output) for one in answered if one.usage} == {(11, 7, 3)}
+    for one in found:
+        body = one.request()
+        assert body is not None
+        assert body["messages"] == given["messages"]
+        assert (body["tools"], one.session, one.agent) == (tools, "s7", "mine")
+    assert b"sk-not-a-key" not in b"".join(path.read_bytes() for path in tmp_path.glob("*.jsonl"))

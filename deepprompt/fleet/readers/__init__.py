@@ -19,7 +19,7 @@ from deepprompt.sources.remote import files_at, is_url, shown_url
 READERS: tuple[ModuleType, ...] = (har, otlp, langfuse, litellm, helicone, codex, claude, store)
 """Every reader, the most distinctive first."""
 
-_ENDINGS = (".jsonl", ".json", ".har", ".gz", ".zst", ".xz", ".log", ".ndjson")
+_ENDINGS = (".jsonl", ".json", ".har", ".gz", ".zst", ".xz", ".log", ".ndjson", ".parquet")
 # So many values at the start of a file decide about its kind: some logs begin with a line about themselves.
 _SNIFFED = 20
 

@@ -1,7 +1,7 @@
-"""Langfuse's export of observations, as JSON, JSON Lines or an array.
+"""Langfuse's export of observations, as JSON, JSON Lines, an array or Parquet.
 
 What an observation holds depends on the SDK that sent it: mostly messages without marks. Enough to sum up usage and to
-say which text changed. Its Parquet export wants to be converted to JSON Lines first.
+say which text changed.
 """
 
 from __future__ import annotations
