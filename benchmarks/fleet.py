@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -52,22 +53,47 @@ def _write(path: Path, sessions: int) -> tuple[int, int]:
 
 
 def _report(folder: Path, quick: bool) -> Iterator[Row]:
-    small, large = folder / "small.jsonl", folder / "large.jsonl"
-    requests, size = _write(large, 15 if quick else 100)
+    large = folder / "large.jsonl"
+    requests, size = _write(large, 15 if quick else 400)
     began = time.process_time()
     report(large)
     speed = requests / (time.process_time() - began)
     name = f"requests reported in a second and core, bodies of {size / requests / 1000:.0f} KB"
     yield Row(name, f"{speed:,.0f}", "2,000", 2000 / speed, 1)
-    _write(small, 5 if quick else 25)
+    yield _memory(folder, quick)
+    if not quick:  # too few requests to be cut into parts
+        yield _two(large, folder / "parts", requests)
+
+
+def _memory(folder: Path, quick: bool) -> Row:
+    """Compare the largest memory of processes that report on a log and on one that is four times as long."""
     peaks = []
-    for path in (small, large):
-        tracemalloc.start()
-        report(path)
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    grown = f"{peaks[1] / 1e6:.3g} MB"
-    yield Row("memory for four times as many requests", grown, f"{peaks[0] / 1e6:.3g} MB", peaks[1] / peaks[0], 4)
+    for name, sessions in (("small", 25 if quick else 100), ("large", 100 if quick else 400)):
+        path = folder / f"{name}.memory.jsonl"
+        _write(path, sessions)
+        code = f"import resource\nfrom deepprompt import report\nreport({str(path)!r})\n"
+        code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        peaks.append(int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout))
+        path.unlink()
+    name = f"memory of a report on four times as many requests, {40 * (25 if quick else 100):,} before"
+    return Row(name, f"{peaks[1] / 1000:.0f} MB", f"{peaks[0] / 1000:.0f} MB", peaks[1] / peaks[0], 1.5)
+
+
+def _two(log: Path, folder: Path, requests: int) -> Row:
+    """Compare one process with two, on the same requests in eight files; by the clock, so on a quiet machine."""
+    folder.mkdir()
+    lines = log.read_text().splitlines(keepends=True)
+    for number in range(8):
+        (folder / f"{number}.jsonl").write_text(
+            "".join(lines[number * len(lines) // 8 : (number + 1) * len(lines) // 8])
+        )
+    times = []
+    for jobs in (1, 2):
+        began = time.perf_counter()
+        report(folder, jobs=jobs)
+        times.append(time.perf_counter() - began)
+    name = f"report on {requests:,} requests with two processes, beside one"
+    return Row(name, f"{times[1]:.2f} s", f"{times[0]:.2f} s", times[1] / times[0], round(1 / 1.8, 2))
 
 
 async def _record(folder: Path, rounds: int) -> list[Row]:

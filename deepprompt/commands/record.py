@@ -104,12 +104,12 @@ async def _record(options: argparse.Namespace, folder: str) -> int:
     if not options.proxy and (unused := next((one for one in PROXIES if os.environ.get(one)), "")):
         say(f"{unused} is set, and not used for your keys' sake; --proxy URL sends requests through a proxy")
     proxy = Proxy(addresses, writer, websocket=options.websocket, proxy=options.proxy or "")
-    await proxy.start(options.port)
-    setup = set_up(options.command or [name], proxy.address, options.agent or "")
-    writer.agent = writer.agent or setup.agent
-    live.shown = not options.quiet and not (setup.owns_screen and sys.stderr.isatty())
     code = 0
     try:
+        await proxy.start(options.port)
+        setup = set_up(options.command or [name], proxy.address, options.agent or "")
+        writer.agent = writer.agent or setup.agent
+        live.shown = not options.quiet and not (setup.owns_screen and sys.stderr.isatty())
         if options.print_env:
             variables = {**setup.environment, **reach_loopback(os.environ)}
             write_lines([f"export {key}='{value}'" for key, value in variables.items()])

@@ -84,7 +84,7 @@ class Splitter:
         parent, depth = self._begun(body, session, bool(said))
         if said and (parent is None or parent.conversation.tip is not parent):
             # Nothing ended where this one goes on, or something else went on there: it may be a broken conversation.
-            parent = self._broken(body, session, list(_said(body, depth))) or parent
+            parent = self._broken(body, session, list(_said(body, depth))) or parent or self._first(body, session)
         broke = None
         if parent is not None and not _extends(parent.body, body):
             broke = blame(list(parent.body.segments), list(body.segments))
@@ -104,7 +104,8 @@ class Splitter:
             tips = body.path[-1].node.tips.setdefault(session, [])
             tips.append(request)
             del tips[:-_SAME]
-        for key, _ in said[-_LOOKED_UP:]:
+        keys = [key for key, _ in said[-_LOOKED_UP:]] or list(_asked(body))
+        for key in keys:
             known = self._said.setdefault((session, key), [])
             if conversation not in known:
                 known.append(conversation)
@@ -150,6 +151,15 @@ class Splitter:
                 best, depth = found, number + 1
         return best, depth
 
+    def _first(self, body: ReadBody, session: str) -> Request | None:
+        """Return the first request of a conversation that broke at once: both have what the user asked, and no more."""
+        for key in _asked(body):
+            for known in reversed(self._said.get((session, key), ())):
+                tip = known.tip if known.requests == 1 else None
+                if tip is not None and not begins_another(tip.body.segments, body.segments):
+                    return tip
+        return None
+
     def _broken(self, body: ReadBody, session: str, said: list[tuple[int, int]]) -> Request | None:
         """Return the latest request of the conversation that shares most with this one, out of what was said in it."""
         votes: Counter[int] = Counter()
@@ -192,6 +202,19 @@ def _said(body: ReadBody, start: int = 0) -> Iterator[tuple[int, int]]:
         for segment in element.segments:
             if segment.role == "assistant" or segment.kind == "tool_result":
                 yield hash((segment.kind, segment.text)), _WEIGHT if segment.kind == "tool_result" else 1
+
+
+def _asked(body: ReadBody) -> Iterator[int]:
+    """Yield a key for what the user asked before the model said anything, the last of it first."""
+    start = next((number for number, one in enumerate(body.path) if _is_said(one)), len(body.path))
+    for element in reversed(body.path[:start]):
+        for segment in reversed(element.segments):
+            if segment.role == "user":
+                yield hash(("asked", segment.text))
+
+
+def _is_said(element: Element) -> bool:
+    return any(segment.role == "assistant" or segment.kind == "tool_result" for segment in element.segments)
 
 
 def _shared(old: ReadBody, new: ReadBody) -> int:

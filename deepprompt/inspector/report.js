@@ -13,8 +13,9 @@ function causeBar(view, cause, most) {
   const details = [...pair("lost", plural(cause.lost, "token") + " in " + plural(cause.requests, "request") + " of " + plural(cause.conversations, "conversation")),
     ...(plain(cause.who) ? pair("by", isolated(cause.who)) : []), ...pair("such as", isolated(cause.example)),
     ...(plain(cause.old) || plain(cause.new) ? [...pair("was", isolated(cause.old)), ...pair("is", isolated(cause.new))] : [])];
+  const who = plain(cause.who) ? [make("span", "soft", " of ", isolated(cause.who))] : [];
   const source = plain(cause.source) ? [" (", isolated(cause.source), ")"] : [];
-  return make("details", "ranked", make("summary", "", make("span", "said", make("b", "", isolated(cause.kind)), place, source),
+  return make("details", "ranked", make("summary", "", make("span", "said", make("b", "", isolated(cause.kind)), place, source, who),
     make("span", "soft", moneyOf(view, cause.money) + ", " + plural(cause.lost, "token")), make("span", "bar", share)), make("div", "cause", make("dl", "", ...details)));
 }
 
@@ -71,7 +72,7 @@ function sessionTable(view) {
   field.addEventListener("input", filter); only.addEventListener("change", filter); more.addEventListener("click", add);
   filter();
   const head = make("tr", "", ...["conversation", "agent and model", "began", "requests", "input", "read", "lost", "cost", "breaks"].map((name) => make("th", "", name)));
-  return [make("div", "search", field, make("label", "", only, " only with breaks"), count), make("div", "scroll tall", make("table", "wide", make("thead", "", head), body)), more];
+  return [make("div", "search", field, make("label", "", only, " only with breaks"), count), make("div", "scroll tall", make("table", "wide named", make("thead", "", head), body)), more];
 }
 
 function showReport(page, view) {
@@ -81,9 +82,9 @@ function showReport(page, view) {
     figures([[number(view.requests), "requests"], [number(view.conversations), "conversations"], [number(view.input), "input tokens"], [percent(view.input ? view.read / view.input : 0), "read from the cache"],
       [moneyOf(view, view.money), "for the input"], [percent(view.lost_share), "of it paid again"]]));
   if (view.timeline.length) {
-    const said = make("p", "soft");
+    const said = make("p", "soft"), days = new Set(view.timeline.map((one) => one.at.slice(0, 10))).size;
     const choose = (index) => { const one = view.timeline[index]; chart.svg.choose(index); said.textContent = one.at + ": " + number(one.read) + " read, " + number(one.written) + " written, " + number(one.full) + " in full, " + number(one.lost) + " lost"; };
-    const chart = chartOf(view.timeline, { stacked: true, names: ["read", "written", "full"], of: (one) => [one.read, one.written, one.full] }, 240, "Tokens over time: read, written, in full. Arrow keys choose a column.", choose);
+    const chart = chartOf(view.timeline.map((one) => ({ ...one, tick: days === 1 ? one.at.slice(11) : one.at.slice(5, 10) })), { stacked: true, names: ["read", "written", "full"], of: (one) => [one.read, one.written, one.full] }, 240, "Tokens over time: read, written, in full. Arrow keys choose a column.", choose);
     choose(0);
     page.append(make("h2", "", "Over time"), keyOf(["read", "read from the cache"], ["written", "written to it"], ["full", "paid in full; a mark on top is a break"]), chart.box, said);
   }

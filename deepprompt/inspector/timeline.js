@@ -37,10 +37,10 @@ function chartOf(turns, layers, height, label, choose) {
     });
     if (turn.miss && layers.stacked) svg.append(draw("rect", { class: "missed", x, width: Math.max(wide, 2), y: 1, height: 5 }));
     if (index === 0 || (index + 1) % Math.ceil(every) === 0) {
-      const mark = make("span", "soft", number(index + 1));
+      const mark = make("span", "soft", turn.tick || number(index + 1));
       mark.style.left = "calc(42px + (100% - 42px) * " + (x + wide / 2) / WIDE + ")";
       mark.style.bottom = "3px";
-      mark.style.transform = "translateX(-50%)";
+      if (index || !turn.tick) mark.style.transform = "translateX(-50%)";
       box.append(mark);
     }
   });

@@ -124,3 +124,22 @@ def test_side_by_side_in_little_memory() -> None:
             for body in pair:
                 assert splitter.place(reader.read(body), 0.0, "", "").broke is None
     assert splitter.count == 200
+
+
+@pytest.mark.parametrize("session", ["", "s1"])
+def test_a_conversation_that_breaks_at_once(session: str) -> None:
+    """If the prompt changes between the first two requests, they share only what the user asked: that is enough."""
+    reader = BodyReader()
+    splitter = Splitter(reader)
+    rules = [{"role": "system", "content": "Follow the rules of the house, always. " * 20 + end} for end in "ab"]
+    ask, answer = {"role": "user", "content": "Mend the roof."}, {"role": "assistant", "content": "Done."}
+    more = {"role": "user", "content": "And the door."}
+    title = [{"role": "system", "content": "Write a title."}, {"role": "user", "content": "'Mend the roof.'"}]
+    placed = [
+        splitter.place(reader.read(json.dumps({"model": "m", "messages": talk})), number, "", session)
+        for number, talk in enumerate(([rules[0], ask], title, [rules[1], ask, answer, more]))
+    ]
+    assert placed[2].parent is placed[0].request
+    assert placed[2].broke is not None
+    assert (placed[2].broke.kind, placed[2].broke.place) == ("edit", "messages[0].content")
+    assert splitter.count == 2
