@@ -126,15 +126,16 @@ class TestChecklist:
 
     def test_claude_md_hierarchy(self, tmp_path: Path) -> None:
         """CLAUDE.md hierarchy: the folder's own three files come first, then each parent's up to the root."""
-        (tmp_path / ".git").mkdir()
-        below = tmp_path / "a" / "b"
+        top = tmp_path / "top"
+        below = top / "a" / "b"
         (below / ".claude").mkdir(parents=True)
+        (top / ".git").mkdir()
         for path, text in {
             "CLAUDE.md": "top", "a/CLAUDE.md": "middle", "a/b/CLAUDE.md": "own", "a/b/.claude/CLAUDE.md": "hidden",
             "a/b/CLAUDE.local.md": "local", "a/CLAUDE.local.md": "not this",
         }.items():  # fmt: skip
-            (tmp_path / path).write_text(text)
-        (tmp_path.parent / "CLAUDE.md").write_text("above the top")
+            (top / path).write_text(text)
+        (tmp_path / "CLAUDE.md").write_text("above the top")
         assert load_claude_md(below) == "\n\n---\n\n".join(["own", "hidden", "local", "middle", "top"])
 
     @pytest.mark.seed("004.24")
