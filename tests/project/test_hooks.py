@@ -27,7 +27,10 @@ FILES = {
 }
 
 # They install the package as a user's machine would, with what pip brings: only where pre-commit is installed too.
-installed = pytest.mark.skipif(find_spec("pre_commit") is None, reason="pre-commit is not installed")
+installed = pytest.mark.skipif(
+    find_spec("pre_commit") is None or not (TOP / ".git").exists(),
+    reason="pre-commit is not installed, or this is no clone",
+)
 
 
 NAMES = [

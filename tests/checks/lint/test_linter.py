@@ -680,6 +680,16 @@ def test_instruction_files_that_will_be_cut() -> None:
     assert [(f.code, f.line, f.message) for f in found] == [("DP404", 3, "file:AGENTS.md was cut")]
 
 
+def test_a_key_is_found_once_in_a_text() -> None:
+    """However often it stands there; other keys are findings of their own."""
+    found = linted(
+        "password: OqkVCJTBJahe84\npwd = OqkVCJTBJahe84\npassword: S5jIc1xLJjBictx5\npassword: OqkVCJTBJahe84\n"
+    )
+    assert [(one.line, one.message.partition("SHA-256 ")[2][12:]) for one in found] == [
+        (1, ", and 2 more of the same"), (3, ""),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("kind", "key"), KEYS.values(), ids=KEYS)
 def test_no_message_has_a_key(kind: str, key: str) -> None:
     """A key is named by its kind and the start of its SHA-256, and no other rule quotes it either."""
