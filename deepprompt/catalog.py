@@ -66,6 +66,10 @@ class Catalog:
                 f"{self.label}: {family}: {error}; name the folder as PEP 440 has it, such as 1.0.0"
             ) from None
 
+    def has_folder(self, name: str) -> bool:
+        """Whether a file lies in a folder of this name."""
+        return any(path.startswith(f"{name}/") for path in self._paths)
+
     def is_copy_of(self, other: Catalog) -> bool:
         """Whether this catalogue is released with the same files as another."""
         return self._manifest is not None and self._manifest == other._manifest

@@ -255,7 +255,8 @@ class TestBadInput:
             (("build", "--base", "9.9"), "deepprompt: no version of base is 9.9; there are: 1.0.0, 1.1.0"),
             (
                 ("build", "--base", "nobody"),
-                "deepprompt: no preset named 'nobody'; there are: claude_code, coder, deepseek",
+                "deepprompt: no preset named 'nobody'; there are: claude_code, coder, deepseek; if it is your own, "
+                "name the folder that it is in (--parts)",
             ),
             (("build", "--base", "base", "--parts", "nowhere"), "deepprompt: no folder of parts at 'nowhere'"),
             (("build", "--out", "nowhere/x"), "deepprompt: nowhere/x: No such file or directory"),

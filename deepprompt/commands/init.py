@@ -6,9 +6,11 @@ import argparse
 import os
 import re
 
+from deepprompt.catalog import bundled
 from deepprompt.commands.options import given
 from deepprompt.commands.output import write, write_lines
-from deepprompt.errors import SourceError
+from deepprompt.errors import DeepPromptError, SourceError
+from deepprompt.sources.files import read_named
 from deepprompt.systems.presets import load_preset, preset_names
 
 _VERSION = "1.0.0"
@@ -28,7 +30,7 @@ rows = [
   { part = "rules", when = "not brief" }, # in the prompt unless the flag `brief` is on
   { slot = "instructions" },              # AGENTS.md and the like
   { slot = "append" },                    # what --append adds
-  { boundary = true },                    # what stands above is the same in every turn, and is cached
+  { boundary = true },                    # everything above is the same in every turn, and is cached
   { slot = "project" },                   # folder, date, branch, git status
 ]
 """
@@ -50,7 +52,7 @@ _REST = """
 [flags]
 brief = "leave out the rules"
 
-# What stands as ${PRODUCT} in the parts: --set PRODUCT=..., or variables={"PRODUCT": ...}. This one has a default.
+# The value of ${PRODUCT} in the parts: --set PRODUCT=..., or variables={"PRODUCT": ...}. This one has a default.
 [variables]
 PRODUCT = { default = "@NAME@" }
 """
@@ -72,6 +74,7 @@ _RULES = """\
 - Put a rule that only some runs need into a part of its own, with a condition.
 """
 
+_ATTRIBUTES_FILE = ".gitattributes"
 _ATTRIBUTES = """\
 # The bytes of these files are the prompt: no checkout may convert a line ending in them.
 prompts/** -text
@@ -115,6 +118,8 @@ def run(options: argparse.Namespace) -> int:
     folder = os.path.normpath(options.folder)
     name = _name(options)
     files = _files(name, options.extend or "")
+    if _same(os.path.join(folder, _ATTRIBUTES_FILE)):  # another preset brought it
+        del files[_ATTRIBUTES_FILE]
     there = [path for path in files if os.path.lexists(os.path.join(folder, path))]
     if there:
         exist = "exist" if there[1:] else "exists"
@@ -132,12 +137,21 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _same(path: str) -> bool:
+    """Whether the file with the attributes is as we write it."""
+    try:
+        return os.path.isfile(path) and read_named(path, 1 << 16) == _ATTRIBUTES.encode()
+    except DeepPromptError:
+        return False
+
+
 def _name(options: argparse.Namespace) -> str:
     name: str = options.name or os.path.basename(os.path.abspath(options.folder)).lower()
     if not _NAME.fullmatch(name):
         options.usage_error(f"{name!r:.80} is no name for a preset: use small letters, digits, - and _; see --name")
-    if name in preset_names():
-        options.usage_error(f"{name} is a bundled preset; choose another --name, and take it with --extend {name}")
+    if name in bundled().families():
+        taken = f", and take it with --extend {name}" if name in preset_names() else ""
+        options.usage_error(f"{name} is bundled; choose another --name{taken}")
     return name
 
 
@@ -157,7 +171,7 @@ def _files(name: str, extend: str) -> dict[str, str]:
         f"{home}/preset.toml": head + _REST,
         f"{home}/{about}.md": about_text,
         f"{home}/{rules}.md": _RULES,
-        ".gitattributes": _ATTRIBUTES,
-        "tests/test_prompts.py": _TEST,
+        _ATTRIBUTES_FILE: _ATTRIBUTES,
+        f"tests/test_{name.replace('-', '_')}.py": _TEST,
     }
     return {path: text.replace("@NAME@", name) for path, text in texts.items()}

@@ -29,7 +29,7 @@ from deepprompt.commands.inputs import is_code, stay_inside
 from deepprompt.commands.options import add_folder_option, check_provider, given, working_folder
 from deepprompt.commands.output import say, show_progress, table, write, write_json, write_lines
 from deepprompt.commands.settings import add_settings_options, configured_prompt, settings_of
-from deepprompt.commands.targets import load_subject, read_file, unread
+from deepprompt.commands.targets import expect_presets, load_subject, read_file, unread
 from deepprompt.errors import DeepPromptError, SourceError
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.text.display import counted
@@ -155,6 +155,8 @@ def run(options: argparse.Namespace) -> int:
         comments=settings.comments and not options.no_comments,
         models=((options.provider, options.model or ""),) if options.provider else settings.models,
     )
+    for target in options.parts:
+        expect_presets(target, os.path.join(folder, target))
     options.targets += options.parts
     targets = [(target, target) for target in options.targets]
     targets += [(name, configured_prompt(name, settings, options)) for name in options.prompts]

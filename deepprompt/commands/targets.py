@@ -19,6 +19,7 @@ from deepprompt.errors import DeepPromptError, FileRefusedError, MessageError, P
 from deepprompt.providers.recognise import MESSAGES
 from deepprompt.sources.files import read_below, reason_of
 from deepprompt.sources.skills import SCAN_FOLDERS
+from deepprompt.systems.preset_file import FILE
 from deepprompt.text.hygiene import decode, unify_line_ends
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
@@ -106,7 +107,7 @@ def list_texts(target: str, path: str) -> tuple[list[str], list[str]]:
         show_progress(f"{target}: {len(found):,} files found")
         if len(found) > _MOST_FILES:
             raise SourceError(f"{target}: more than {_MOST_FILES:,} text files; name a smaller folder")
-    if not found and not refused:
+    if not found and not refused and not _preset_files(path):
         raise SourceError(f"{target}: no text files in it ({', '.join(TEXT_FILES)})")
     return found, refused
 
@@ -130,9 +131,30 @@ def shown_path(target: str, relative: str) -> str:
     return os.path.normpath(os.path.join(target, relative))
 
 
+def _preset_files(path: str) -> list[str]:
+    """Return the files of the presets in a folder."""
+    return [file for file in glob(os.path.join(escape(path), "*", "*", FILE)) if os.path.isfile(file)]
+
+
+def expect_presets(target: str, path: str) -> None:
+    """Raise if a folder has no presets. One folder off, a check of nothing would be taken for a good preset."""
+    from deepprompt.catalog import bundled, from_folder
+
+    catalog = from_folder(path)  # which says if there is no such folder
+    if catalog.families_with(FILE) or {*catalog.families()} & {*bundled().families()}:
+        return  # presets, or overrides of bundled parts
+    if below := glob(os.path.join(escape(path), "*", "*", "*", FILE)):
+        near = [os.path.relpath(min(below), path).split(os.sep)[0]]
+    else:
+        near = [".."] * (2 if os.path.isfile(os.path.join(path, FILE)) else 1)
+        near = near if near[1:] or glob(os.path.join(escape(path), "*", FILE)) else []
+    hint = f"; did you mean {os.path.normpath(os.path.join(target, *near))}?" if near else ""
+    raise SourceError(f"{target}: no preset here; presets are NAME/VERSION/{FILE} in this folder{hint}")
+
+
 def load_presets(target: str, path: str) -> tuple[list[Preset], list[str]]:
     """Return the newest version of each preset in a folder, and what is wrong with those that cannot be loaded."""
-    if not any(os.path.isfile(file) for file in glob(os.path.join(escape(path), "*", "*", "preset.toml"))):
+    if not _preset_files(path):
         return [], []
     from deepprompt.catalog import from_folder
     from deepprompt.systems.presets import load_preset
@@ -141,7 +163,7 @@ def load_presets(target: str, path: str) -> tuple[list[Preset], list[str]]:
     catalog.label = os.path.normpath(target)
     presets: list[Preset] = []
     problems: list[str] = []
-    for family in catalog.families_with("preset.toml"):
+    for family in catalog.families_with(FILE):
         try:
             presets.append(load_preset(family, catalog))
         except PresetError as error:

@@ -53,6 +53,11 @@ class Usage:
         """The input tokens that are paid in full."""
         return self.input - self.cached_read - self.written
 
+    @property
+    def hit_rate(self) -> float:
+        """The share of the input that was read from a cache, from 0 to 1."""
+        return self.cached_read / self.input if self.input else 0.0
+
     def __add__(self, other: Usage) -> Usage:
         if not isinstance(other, Usage):
             return NotImplemented

@@ -108,7 +108,8 @@ class Changes:
             self.swaps[name] = with_note(self.reader.file(name, "", where), files[name])
             self.rows[:] = [row.with_files(self.swap) for row in self.rows]
         else:
-            known = [*(row.name for row in self.rows if row.kind in ("part", "text")), *files]
+            texts = [row.name for row in self.rows if row.kind in ("part", "text")]
+            known = [*dict.fromkeys([*texts, *files])]
             self.reader.problem(where, f"nothing to replace is called {name!r:.60}; {did_you_mean(name, known)}")
 
     def swap(self, file: File) -> File:

@@ -11,7 +11,7 @@ from deepprompt.prompt import BOUNDARY_PART, Pace, Part, check_order
 from deepprompt.systems.changes import OVERRIDES, every_file
 from deepprompt.systems.conditions import parse_condition
 from deepprompt.systems.preset_file import FILE
-from deepprompt.systems.rows import BUILT_IN, LISTS, File, Row, Variable
+from deepprompt.systems.rows import BUILT_IN, LISTS, File, Row, Tool, Variable
 from deepprompt.systems.variables import pattern, variables_of
 from deepprompt.text.suggest import did_you_mean, nearest
 
@@ -238,9 +238,12 @@ class _Checker:
             check_order(parts)
         except PaceError as error:
             fast = [name for row in self.preset.rows for name in self.fast(row)]
-            names = " and ".join(dict.fromkeys(fast))
-            same = f"; if {names} is the same from release to release, declare it with pace = 'release'" if fast else ""
-            self.problem("rows", f"{error}{same}; or say fixed_order = true")
+            names = [*dict.fromkeys(fast)]
+            are, it = ("are", "them") if names[1:] else ("is", "it")
+            same = (
+                f"; if {' and '.join(names)} {are} the same from release to release, declare {it} with pace = 'release'"
+            )
+            self.problem("rows", f"{error}{same if names else ''}; or set fixed_order = true")
 
     def fast(self, row: Row) -> list[str]:
         """Return the declared variables that make a row faster than it says."""
@@ -294,7 +297,11 @@ class _Checker:
             self.problem(f"tool {name}", "two tools have this name")
         for name in self.own("tools"):
             tool = self.preset.own_tools.get(name)
-            if tool is None or not (text := self.text(tool.schema)):
+            if tool is None:
+                continue
+            self.description(tool)
+            text = self.text(tool.schema)
+            if self._texts[tool.schema.origin] is None:  # it cannot be read, which is a problem already
                 continue
             try:
                 schema = parse_json(text, tool.schema.origin)
@@ -302,9 +309,26 @@ class _Checker:
                 self.problems.append(str(error))
                 continue
             if not isinstance(schema, dict) or schema.get("type") != "object":
-                self.problem(f"tool {name}", f"{tool.schema.path} is no JSON Schema of an object: type is not object")
+                around = [key for key in ("input_schema", "parameters", "function") if key in (schema or ())]
+                hint = f"; leave out what stands around {around[0]!r}" if around else ""
+                said = f"{tool.schema.path} is no JSON Schema of an object: type is not object{hint}"
+                self.problem(f"tool {name}", said)
             elif not isinstance(schema.get("properties", {}), dict):
                 self.problem(f"tool {name}", f"{tool.schema.path} is no JSON Schema: properties is not an object")
+
+    def description(self, tool: Tool) -> None:
+        """Check a tool's description, which takes the variables of tools only."""
+        text = self.text(tool.description)
+        if self._texts[tool.description.origin] is not None and not text.strip():
+            self.problem(
+                f"tool {tool.name}", f"{tool.description.path} is empty: a model needs to know what a tool does"
+            )
+        declared = self.preset.variables
+        of_tools = {each.variable for each in self.preset.own_tools.values()}
+        for name in variables_of(text):
+            if name in declared and name not in of_tools and not declared[name].literal:
+                said = f"${{{name}}} would be sent unchanged: a description takes only variables that stand for tools"
+                self.problem(f"tool {tool.name}: {tool.description.path}", said)
 
     def files(self) -> None:
         """Add a problem for each file of the preset's folder that nothing refers to."""
@@ -314,7 +338,7 @@ class _Checker:
         }
         for path in self.catalog.files(preset.family, preset.version):
             if path not in known and path not in (FILE, OVERRIDES) and path.endswith(_READ):
-                names = [row.name for row in preset.rows]
-                near = nearest(path.removesuffix(".md"), names, 0.75)
-                hint = f"; did you mean {near[0]}.md?" if near else ""
-                self.problem(path, f"nothing refers to this file{hint}")
+                # If the row's own file is missing, this one is meant, and the row is misspelt: the reader says so.
+                there = [name for name in known if self.catalog.has(preset.family, preset.version, name)]
+                near = nearest(path, there, 0.75)
+                self.problem(path, f"nothing refers to this file{f'; did you mean {near[0]}?' if near else ''}")

@@ -69,8 +69,8 @@ class Reader:
         """Check the keys of the file itself."""
         self.refuse_others(self.data, TOP, "")
         if self.data.get("format") != FORMAT:
-            found = self.data.get("format", "nothing")
-            self.problem("format", f"this version of deepprompt reads format = {FORMAT}, not {found!r:.40}")
+            found = f"not {self.data['format']!r:.40}" if "format" in self.data else "and the file has none"
+            self.problem("format", f"this version of deepprompt reads format = {FORMAT}, {found}")
         newline = self.take(self.data, "", "final_newline", str, "strip")
         if newline not in ("strip", "keep"):
             self.problem("final_newline", f"'strip' or 'keep', not {newline!r:.40}")
@@ -116,7 +116,12 @@ class Reader:
                 return File(*self.home, name + suffix)
         file = File(*home, name + suffix, self.keeps_newline)
         if not home[0].is_bundled and not home[0].has(home[1], home[2], file.path):
-            self.problem(where, f"there is no file {home[1]}/{home[2]}/{file.path} in {home[0].label}")
+            from deepprompt.text.suggest import nearest
+
+            others = [path.removesuffix(suffix) for path in home[0].files(home[1], home[2]) if path.endswith(suffix)]
+            near = nearest(name, others, 0.75)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            self.problem(where, f"there is no file {home[1]}/{home[2]}/{file.path} in {home[0].label}{hint}")
         return file
 
     def pace(self, table: Mapping[str, Any], where: str, default: Pace) -> Pace:
@@ -134,7 +139,9 @@ class Reader:
             return None
         kinds = [kind for kind in KINDS if kind in table]
         if len(kinds) != 1:
-            self.problem(where, f"a row has one of {', '.join(KINDS)}, not {' and '.join(kinds) or 'none of them'}")
+            said = f"this row has {' and '.join(kinds) or 'none'}; a row has exactly one of {', '.join(KINDS)}"
+            self.problem(where, said)
+            self.refuse_others(table, known, where)
             return None
         kind = kinds[0]
         what = BOUNDARY_PART if kind == "boundary" else self.take(table, where, kind, str, "")

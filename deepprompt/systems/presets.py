@@ -194,7 +194,17 @@ def _find(ask: str, catalogs: tuple[Catalog, ...]) -> tuple[Catalog, str, str]:
     for catalog in catalogs:
         if family in catalog.families_with(FILE):
             return (catalog, *catalog.resolve(ask, FILE))
-    raise UnknownPartError(f"no preset named {ask!r}; there are: {', '.join(preset_names(*catalogs))}")
+    names = ", ".join(preset_names(*catalogs))
+    raise UnknownPartError(f"no preset named {ask!r}; there are: {names}{_elsewhere(family, catalogs[:-1])}")
+
+
+def _elsewhere(family: str, own: tuple[Catalog, ...]) -> str:
+    """Return what a message says about the folders in which a preset was not found."""
+    if not own:
+        return "; if it is your own, name the folder that it is in (--parts)"
+    said = [f"; {catalog.label}/{family} has no VERSION/{FILE}" for catalog in own if catalog.has_folder(family)]
+    said += [f"; {catalog.label} has no NAME/VERSION/{FILE}" for catalog in own if not catalog.families_with(FILE)]
+    return "".join(said[:1])
 
 
 def _load(ask: str, catalogs: tuple[Catalog, ...], below: tuple[str, ...]) -> Preset:

@@ -92,7 +92,7 @@ class Toolset:
                 continue
             near = nearest(name, self._known())
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            detail = f"taken for a tool of your own, which has no bundled text{hint}"
+            detail = f"{self._preset.name} has no such tool: your program has to define it{hint}"
             notes.append(Note("kept", scrub(f"tool {name}"), detail))
         tools = [self._preset.own_tools[tool] for tool in self.names]
         notes += [file.note for tool in tools for file in (tool.description, tool.schema) if file.note]

@@ -11,7 +11,7 @@ import pytest
 from deepprompt import load_preset
 from deepprompt.cli import main
 
-FILES = {".gitattributes", "tests/test_prompts.py"}
+FILES = {".gitattributes", "tests/test_pilot.py"}
 
 
 def made(folder: Path) -> set[str]:
@@ -57,12 +57,20 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert made(tmp_path) == {".gitattributes"}
 
 
+def test_a_second_preset(tmp_path: Path) -> None:
+    """A second preset in the same folder has a test of its own, and shares the attributes."""
+    for name in ("pilot", "night-shift"):
+        assert main(["init", str(tmp_path), "--name", name]) == 0
+    assert {"tests/test_pilot.py", "tests/test_night_shift.py", ".gitattributes"} <= made(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("Pilot", "'Pilot' is no name for a preset: use small letters, digits, - and _; see --name"),
         ("a/b", "'a/b' is no name for a preset: use small letters, digits, - and _; see --name"),
-        ("coder", "coder is a bundled preset; choose another --name, and take it with --extend coder"),
+        ("tiers", "tiers is bundled; choose another --name\n"),
+        ("coder", "coder is bundled; choose another --name, and take it with --extend coder"),
     ],
 )
 def test_names(name: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ import pytest
 from deepprompt.checks.lint.linter import RULES
 from deepprompt.cli import main
 from tests.support.guarded import failure, project, run, wrong
+from tests.support.layout import lay_out
 
 Capture = pytest.CaptureFixture[str]
 
@@ -299,3 +300,40 @@ def test_windows_line_ends_are_no_finding(tmp_path: Path, capsys: Capture) -> No
     """A file with a byte order mark and CRLF is read as the builder reads it."""
     (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbfUse tabs.\r\nBe kind.\r\n")
     run(capsys, "lint", "--cwd", tmp_path, "a.md")
+
+
+class TestPresetFolders:
+    """`--parts` names a folder of presets. A check of the wrong folder would look like a good preset."""
+
+    @pytest.mark.parametrize(
+        ("target", "message"),
+        [
+            (".", ".: no preset here; presets are NAME/VERSION/preset.toml in this folder; did you mean prompts?"),
+            ("prompts/own", "prompts/own: no preset here; presets are NAME/VERSION/preset.toml in this folder; did you "
+             "mean prompts?"),
+            ("prompts/own/1.0", "prompts/own/1.0: no preset here; presets are NAME/VERSION/preset.toml in this folder; "
+             "did you mean prompts?"),
+            ("empty", "empty: no preset here; presets are NAME/VERSION/preset.toml in this folder"),
+            ("promts", "no folder of parts at 'promts'"),
+        ],
+    )  # fmt: skip
+    def test_wrong(
+        self,
+        target: str,
+        message: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """A folder without presets is an error that says where they are, one level up or down."""
+        lay_out(tmp_path, {"prompts/own/1.0/preset.toml": "wen = 1\n", "empty/1.0/x.md": "x"})
+        monkeypatch.chdir(tmp_path)
+        assert main(["lint", "--parts", target]) == 1
+        assert capsys.readouterr().err.replace(f"{tmp_path}/", "") == f"deepprompt: {message}\n"
+
+    def test_right(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Presets and overrides of bundled parts are linted."""
+        lay_out(tmp_path, {"a/own/1.0/preset.toml": "wen = 1\n", "b/claude_code/2.1.37/glob.md": "Mine.\n"})
+        assert main(["lint", "--parts", str(tmp_path / "a")]) == 1
+        assert "DP801 no key 'wen' here" in capsys.readouterr().out
+        assert main(["lint", "--parts", str(tmp_path / "b")]) == 0

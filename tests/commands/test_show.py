@@ -247,7 +247,10 @@ def test_agent_and_reminder(capsys: pytest.CaptureFixture[str]) -> None:
         (["agent", "explor", "--preset", "coder"], "no agent named 'explor'; did you mean explore?"),
         (["agent", "nobody"], "no agent named 'nobody'; there are: "),
         (["reminder", "date_changed"], "needs a value for DATE"),
-        (["preset", "codr"], "no preset named 'codr'; there are: claude_code, coder, deepseek"),
+        (
+            ["preset", "codr"],
+            "no preset named 'codr'; there are: claude_code, coder, deepseek",
+        ),
     ],
 )
 def test_nothing_to_render(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

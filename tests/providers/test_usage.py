@@ -426,3 +426,19 @@ def test_a_sum_knows_only_what_all_of_it_knows() -> None:
     """One usage that says nothing of the cache makes the sum unknown."""
     assert (Usage(1) + Usage(2)).tells_cache
     assert not (Usage(1) + Usage(2, tells_cache=False)).tells_cache
+
+
+@pytest.mark.seed("000.28")
+@pytest.mark.parametrize(
+    ("usage", "rate"),
+    [
+        (Usage(100, 75, {"5m": 20}, 9), 0.75),
+        (Usage(100, 100), 1.0),
+        (Usage(100, 0, {"5m": 100}), 0.0),
+        (Usage(0, output=9), 0.0),
+        (Usage(100, 50) + Usage(300, 300), 0.875),
+    ],
+)
+def test_the_hit_rate(usage: Usage, rate: float) -> None:
+    """The hit rate is the share of all input tokens that were read from a cache; without input it is none."""
+    assert usage.hit_rate == rate

@@ -259,6 +259,13 @@ class TestAgents:
         """There are the seventeen agents of the seed, in its order."""
         assert agent_names() == AGENTS
 
+    @pytest.mark.seed("004.30")
+    def test_when_each_is_used(self) -> None:
+        """Each agent says when it is used, every one in its own words."""
+        used = [load_preset("claude_code@2.1.37").agents()[name].when_used for name in AGENTS]
+        assert all(used)
+        assert len({*used}) == len(AGENTS)
+
     @pytest.mark.parametrize("name", AGENTS)
     def test_prompt(self, name: str) -> None:
         """An agent's prompt is its file without the last newline, and needs no values."""

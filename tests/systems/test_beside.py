@@ -96,7 +96,8 @@ def test_wrong_reminders(preset: Preset) -> None:
         preset.reminder("changed", path=None)
 
 
-def test_an_agent_has_the_policies_of_its_preset() -> None:
+@pytest.mark.seed("004.32")
+def test_004_d_an_agent_has_the_policies_of_its_preset() -> None:
     """The security policy and the censoring part stand in an agent's prompt too, unless told otherwise."""
     claude_code = load_preset("claude_code@2.1.37")
     prompt = claude_code.agent("explore")

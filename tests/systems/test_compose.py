@@ -286,9 +286,10 @@ def test_what_was_given_and_is_not_shown_is_noted() -> None:
     """Nothing that a caller gave is dropped without a note."""
     around = Surroundings(InstructionFiles([InstructionFile("AGENTS.md", "x")]), claude_md="y")
     prompt = load_preset("claude_code@2.1.37").compose(around, tools=["Nonsense", "Globb"], variables={"VERSION": "1"})
+    unknown = "claude_code@2.1.37 has no such tool: your program has to define it"
     assert [note for note in prompt.notes if note.kind != "pace"] == [
-        Note("kept", "tool Globb", "taken for a tool of your own, which has no bundled text; did you mean 'Glob'?"),
-        Note("kept", "tool Nonsense", "taken for a tool of your own, which has no bundled text"),
+        Note("kept", "tool Globb", f"{unknown}; did you mean 'Glob'?"),
+        Note("kept", "tool Nonsense", unknown),
         Note("skipped", "variable VERSION", "no row of claude_code@2.1.37 shows this"),
         Note("skipped", "instruction files", "no row of claude_code@2.1.37 shows this"),
     ]

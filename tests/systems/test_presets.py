@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from deepprompt import PresetError, Prompt, from_folder, load_preset
+from deepprompt import PresetError, Prompt, from_folder, gather, load_preset
 from deepprompt.errors import AssetError, UnknownPartError
 from deepprompt.manifest import manifest_text
 from deepprompt.prompt import Note, sha256_hex
+from deepprompt.sources.claude_md import load_claude_md
 from deepprompt.systems.presets import Preset
 from tests.support.layout import lay_out
 
@@ -53,6 +54,20 @@ def test_the_profile_of_a_preset(tmp_path: Path) -> None:
     assert problems(tmp_path / "d", f"instructions = 'codx'\n{rows}") == [
         "instructions: no profile 'codx'; did you mean codex?"
     ]
+
+
+@pytest.mark.seed("004.31")
+def test_004_b_claude_md_files_are_labelled(tmp_path: Path) -> None:
+    """Each CLAUDE.md file stands under its path, the nearest first, so that a rule in one does not look like two."""
+    lay_out(tmp_path, {"CLAUDE.md": "Use tabs.\n\n---\n\nStill the same file.\n", "sub/CLAUDE.md": "Use blanks.\n"})
+    (tmp_path / ".git").mkdir()
+    around = gather(tmp_path / "sub", git=False, claude_md=True)
+    shown = "[sub/CLAUDE.md]\nUse blanks.\n\n\n[CLAUDE.md]\nUse tabs.\n\n---\n\nStill the same file."
+    labelled = load_preset("claude_code~=2.1").compose(around)
+    assert shown in labelled.static_prefix
+    seed = load_preset("claude_code@2.1.37").compose(around)
+    assert "CLAUDE.md]" not in seed.text
+    assert str(load_claude_md(tmp_path / "sub")) in seed.text
 
 
 class TestFinding:
@@ -280,8 +295,8 @@ def good(root: Path, *changes: tuple[str, str], files: dict[str, str | bytes | N
 CASES: list[tuple[str, tuple[str, str] | None, dict[str, str | bytes | None], str]] = [
     ("unknown key of the file", ("rows = [", "colour = 1\nrows = ["), {}, "no key 'colour' here"),
     ("unknown key of a row", ('{ part = "one" }', '{ part = "one", wen = "a" }'), {}, "row one: no key 'wen' here"),
-    ("no kind", ('{ part = "one" }', '{ name = "one" }'), {}, "row 1: a row has one of part, text"),
-    ("two kinds", ('{ part = "one" }', '{ part = "one", slot = "append" }'), {}, "row 1: a row has one of"),
+    ("no kind", ('{ part = "one" }', '{ name = "one" }'), {}, "this row has none; a row has exactly one"),
+    ("two kinds", ('{ part = "one" }', '{ part = "one", slot = "append" }'), {}, "row 1: this row has part and slot"),
     ("duplicate name", ('{ part = "two", ', '{ part = "two", name = "one", '), {}, "row one: 2 rows have this name"),
     ("unreadable condition", ('"dry_run" }', '"dry_run and" }'), {}, "'dry_run and': a word is missing"),
     ("unknown flag", ('when = "dry_run" }', 'when = "dryrun" }'), {}, "no flag 'dryrun'"),

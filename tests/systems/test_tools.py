@@ -191,7 +191,7 @@ def test_one_name_as_text() -> None:
 def test_own_tool(name: str) -> None:
     """A runtime's own tool is welcome: it has no definition here, and all but an MCP server's tool is noted."""
     toolset = Toolset(PRESET, [name])
-    detail = "taken for a tool of your own, which has no bundled text"
+    detail = "claude_code@2.1.37 has no such tool: your program has to define it"
     assert toolset.notes() == ([] if name.startswith("mcp__") else [Note("kept", f"tool {name}", detail)])
     assert (toolset.definitions(), name in toolset) == ([], True)
 
@@ -204,7 +204,7 @@ def test_own_tool(name: str) -> None:
 def test_near_miss(name: str, meant: str) -> None:
     """A near miss of a known name is taken for a tool of the runtime's own, and noted."""
     toolset = Toolset(PRESET, [name])
-    detail = f"taken for a tool of your own, which has no bundled text; did you mean {meant!r}?"
+    detail = f"claude_code@2.1.37 has no such tool: your program has to define it; did you mean {meant!r}?"
     assert toolset.notes() == [Note("kept", f"tool {name}", detail)]
     assert toolset.definitions() == []
     assert meant not in toolset
@@ -220,7 +220,8 @@ def test_definitions_are_fresh() -> None:
 
 def test_a_near_miss_is_warned_of() -> None:
     """A misspelt tool is not left out in silence: the warning says what was meant, and stands where the call does."""
-    said = "tool Greb is left out: taken for a tool of your own, which has no bundled text; did you mean 'Grep'?"
+    detail = "claude_code@2.1.37 has no such tool: your program has to define it"
+    said = f"tool Greb is left out: {detail}; did you mean 'Grep'?"
     with pytest.warns(UserWarning) as caught:
         definitions = tool_definitions(["Read", "Greb", "deploy_to_production"])
     assert [definition["name"] for definition in definitions] == ["Read"]

@@ -32,7 +32,7 @@ RULES = (
         "DP801",
         "preset-problem",
         "A preset cannot be loaded as it is written.",
-        "Correct what the message names; nothing can be built from it before.",
+        "Fix what the message names. Until then, nothing can be built from the preset.",
         error=True,
         excusable=False,
     ),
@@ -40,7 +40,7 @@ RULES = (
         "DP802",
         "unknown-name",
         "A text names a tool, an agent, a tag or a section that the preset does not have.",
-        "Declare it, or name what there is.",
+        "Declare it in preset.toml, or use a name that the preset has.",
         error=True,
     ),
     Rule(

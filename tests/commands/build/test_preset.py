@@ -31,6 +31,7 @@ CaptureBytes = pytest.CaptureFixture[bytes]
 SKILL = "---\nname: a\ndescription: Does it.\n---\n# Alpha\nDo it.\n"
 VERSION = ("claude_code", "2.1.37")
 PRESET = ("--preset", "claude_code@2.1.37")
+YOURS = "; if it is your own, name the folder that it is in (--parts)"
 ALWAYS = [
     "main", "censoring", "environment", "conversational_style", "proactive", "conventions", "tool_formatting",
     "verify", "no_litter", "large_files", "file_read_limits",
@@ -326,7 +327,7 @@ servers = { fields = ["NAME"] }
         lay_out(folder, {"AGENTS.md": "Be kind."})
         assert main(["build", "--tool", "Nonsense", "--output-style-file", "style.txt", "--no-git"]) == 0
         assert capsysbinary.readouterr().err.decode().splitlines() == [
-            "deepprompt: kept: tool Nonsense: taken for a tool of your own, which has no bundled text",
+            "deepprompt: kept: tool Nonsense: deepseek@1.2.0 has no such tool: your program has to define it",
             "deepprompt: skipped: output style: no row of deepseek@1.2.0 shows this",
         ]
         assert main(["build", *PRESET]) == 0
@@ -357,7 +358,7 @@ class TestReport:
     def test_near_miss(self, capsysbinary: CaptureBytes) -> None:
         """A near miss of a tool's name is said on standard error."""
         assert main(["build", *PRESET, "--tool", "glob"]) == 0
-        detail = "taken for a tool of your own, which has no bundled text; did you mean 'Glob'?"
+        detail = "claude_code@2.1.37 has no such tool: your program has to define it; did you mean 'Glob'?"
         assert f"deepprompt: kept: tool glob: {detail}\n" in capsysbinary.readouterr().err.decode()
 
     def test_pace(self, capsysbinary: CaptureBytes) -> None:
@@ -431,13 +432,13 @@ class TestRefused:
     def test_unknown_preset(self, preset: str, capsysbinary: CaptureBytes) -> None:
         """A preset that there is not is an error that lists those there are."""
         message = failure(capsysbinary, "--preset", preset)
-        assert message == f"no preset named {preset!r}; there are: claude_code, coder, deepseek"
+        assert message == f"no preset named {preset!r}; there are: claude_code, coder, deepseek{YOURS}"
 
     def test_unknown_preset_beside_a_custom_file(self, folder: Path, capsysbinary: CaptureBytes) -> None:
         """A misspelt preset is an error even where a custom file replaces its prompt."""
         lay_out(folder, {"custom": "x"})
         message = failure(capsysbinary, "--preset", "nope", "--custom-file", "custom")
-        assert message == "no preset named 'nope'; there are: claude_code, coder, deepseek"
+        assert message == f"no preset named 'nope'; there are: claude_code, coder, deepseek{YOURS}"
 
     @pytest.mark.parametrize(
         ("preset", "message"),
