@@ -12,7 +12,7 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
 
-from deepprompt.checks.places import CATALOGUED, file_headers
+from deepprompt.checks.places import CATALOGUED, file_headers, tagged_files
 from deepprompt.checks.segments import as_segments
 from deepprompt.counters import ESTIMATE, Counter, size_of
 from deepprompt.prompt import (
@@ -167,7 +167,7 @@ def _digest(text: str) -> str:
 
 
 def _by_layout(whole: Segment) -> Iterator[Segment]:
-    """Yield a plain text cut into the sections of the builder's layout, or uncut if it has none."""
+    """Yield a plain text cut into the sections of a bundled preset's layout, or uncut if it has none."""
     text = whole.text
     cuts: dict[int, tuple[str, str, Pace | None, bool]] = {0: (whole.place, "", None, False)}
     boundary = text.find(DYNAMIC_CONTEXT_BOUNDARY)
@@ -178,6 +178,9 @@ def _by_layout(whole: Segment) -> Iterator[Segment]:
         cuts[heading] = ("instructions", "", Pace.PROJECT, False)
         for place, path in file_headers(prefix, heading, len(prefix) if skills < 0 else skills):
             cuts[place] = (f"instructions {path}", f"file:{path}", Pace.PROJECT, False)
+    for place, end, path in tagged_files(prefix):
+        cuts[place] = (f"instructions {path}", f"file:{path}", Pace.PROJECT, False)
+        cuts.setdefault(end, (whole.place, "", None, False))
     if skills >= 0:
         cuts[skills] = ("skills", "", Pace.PROJECT, False)
     if boundary >= 0:

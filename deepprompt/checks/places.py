@@ -1,7 +1,8 @@
 """Find out where a piece of a request comes from: a file and its line, a section, a message or a tool.
 
-A part of a prompt knows its origin. In a plain text, files and sections are found by the builder's layout. A file that
-imitates this layout can mislead about the place, but about nothing else.
+A part of a prompt knows its origin. In a plain text, files and sections are found by the layouts of bundled presets:
+the builder's, which puts a file below its path in brackets, and that of `slots`, which puts it into a tag. A file that
+imitates a layout can mislead about the place, but about nothing else.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ CATALOGUED = re.compile(r"(?!file:)(?P<whose>.+):(?P<family>[^/:]+)/(?P<version>
 """The origin of a catalogue part: whose it is, its family, its version and its file. Other files do not match."""
 
 _NOTIFICATION = "<context>\n"
+_TAGGED = re.compile(r"<instructions>\nFile: (.*)\n\n")
+_TAG_END = "\n</instructions>"
 _FILE_NAMES = (".md", ".mdc", ".rst", ".txt")
 
 
@@ -70,15 +73,19 @@ def _line_of_part(segments: Sequence[Segment], number: int, at: int) -> int:
     """Return the line in the file, asset or argument that a part was made from; 0 in text that was put around it."""
     segment = segments[number]
     text, start = segment.text, 0
-    header = f"\n[{file_of(segment.origin) or segment.origin}]\n"
-    if text.startswith(header):
-        start = len(header)
+    lead = len(text) - len(text.lstrip("\n"))  # what separates it from the part before
+    header = f"[{file_of(segment.origin) or segment.origin}]\n"
+    tagged = _TAGGED.match(text, lead)
+    if lead and text.startswith(header, lead):
+        start = lead + len(header)
+    elif tagged and tagged[1] == file_of(segment.origin):
+        start = tagged.end()
     elif file_of(segment.origin) and segment.place != "append":
         # A template's own text is cut into pieces by its includes.
         pieces = [piece.text for piece in segments[:number] if piece.origin == segment.origin]
         return sum(piece.count("\n") for piece in pieces) + text.count("\n", 0, at) + 1
     elif number:
-        start = min(len(text) - len(text.lstrip("\n")), 2)
+        start = min(lead, 2)
     if text[start : start + len(segment.place) + 3].lower() == f"<{segment.place}>\n":
         start += len(segment.place) + 3
     return text.count("\n", start, at) + 1 if at >= start else 0
@@ -91,11 +98,20 @@ def _section(text: str, at: int) -> tuple[str, int, bool]:
         headings = CONTEXT_HEADINGS.items()
         found, name = max((text.rfind(heading, max(begin, 0), at + 1), name) for name, heading in headings)
         return (name, found + 1, True) if found >= 0 else ("", 0, True)
+    if (tagged := _tagged_file(text, at)) is not None:
+        return f"file:{tagged[1]}", tagged.end(), False
     begin = text.find(INSTRUCTIONS_HEADING, 0, at)
     skills = text.rfind(SKILLS_HEADING, max(begin, 0), at)
     if skills >= 0:
         return "skills", skills + 2, False
     return _file(text, begin, at) if begin >= 0 else ("", 0, False)
+
+
+def _tagged_file(text: str, at: int) -> re.Match[str] | None:
+    """Return the start of the instruction file in whose tag a position is, None if it is in none."""
+    begin = text.rfind("<instructions>\nFile: ", 0, at + 1)
+    end = text.find(_TAG_END, begin)
+    return _TAGGED.match(text, begin) if begin >= 0 and (end < 0 or at < end + len(_TAG_END)) else None
 
 
 def _file(text: str, begin: int, at: int) -> tuple[str, int, bool]:
@@ -106,6 +122,14 @@ def _file(text: str, begin: int, at: int) -> tuple[str, int, bool]:
             return f"file:{path}", found + len(path) + 5, False
         end = found + 2
     return "instructions", begin + 2, False
+
+
+def tagged_files(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the start, the end and the path of each instruction file that stands in a tag."""
+    for match in _TAGGED.finditer(text):
+        end = text.find(_TAG_END, match.end() - 1)
+        if end >= 0:
+            yield match.start(), end + len(_TAG_END), match[1]
 
 
 def file_headers(text: str, begin: int, end: int) -> Iterator[tuple[int, str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deepprompt import PresetError, Prompt, from_folder, gather, load_preset
+from deepprompt import PresetError, Prompt, bundled, from_folder, gather, load_preset
 from deepprompt.errors import AssetError, UnknownPartError
 from deepprompt.manifest import manifest_text
 from deepprompt.prompt import Note, sha256_hex
@@ -62,9 +62,12 @@ def test_004_b_claude_md_files_are_labelled(tmp_path: Path) -> None:
     lay_out(tmp_path, {"CLAUDE.md": "Use tabs.\n\n---\n\nStill the same file.\n", "sub/CLAUDE.md": "Use blanks.\n"})
     (tmp_path / ".git").mkdir()
     around = gather(tmp_path / "sub", git=False, claude_md=True)
-    shown = "[sub/CLAUDE.md]\nUse blanks.\n\n\n[CLAUDE.md]\nUse tabs.\n\n---\n\nStill the same file."
-    labelled = load_preset("claude_code~=2.1").compose(around)
-    assert shown in labelled.static_prefix
+    for version in bundled().versions("claude_code")[1:]:
+        text = load_preset(f"claude_code@{version}").compose(around).static_prefix
+        shown = ("sub/CLAUDE.md", "Use blanks.", "CLAUDE.md", "Use tabs.", "---\n\nStill")
+        places = [text.rindex(each) for each in shown]
+        assert places == sorted(places), version
+        assert text.count("sub/CLAUDE.md") == 1
     seed = load_preset("claude_code@2.1.37").compose(around)
     assert "CLAUDE.md]" not in seed.text
     assert str(load_claude_md(tmp_path / "sub")) in seed.text
