@@ -19,31 +19,37 @@ async def lookup(given: dict[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": f"{given['word']} is a word"}]}
 
 
+TOOL = tool("lookup", "Look up a word.", {"word": str})(lookup)
+
+
+def options(url: str, system: Any, model: str, home: str) -> ClaudeAgentOptions:
+    """Return options that leave everything of this machine out: settings, servers, tools, home."""
+    return ClaudeAgentOptions(
+        system_prompt=system,
+        model=model,
+        mcp_servers={"words": create_sdk_mcp_server("words", tools=[TOOL])},
+        allowed_tools=["mcp__words__lookup"],
+        tools=[],
+        setting_sources=[],
+        strict_mcp_config=True,
+        cwd=home,
+        env={
+            "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x", "CLAUDE_CONFIG_DIR": home, "HOME": home,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
+        },
+    )  # fmt: skip
+
+
 @contextmanager
 def agent(url: str, tail: Tail, prompt: Callable[[], Prompt], watch: Watch) -> Iterator[Callable[[str], object]]:
-    """Yield a function that asks an agent at an address. `watch` gives the model; its bodies are the CLI's own."""
+    """Yield a function that asks an agent at an address. `watch` gives the model; the bodies are the CLI's own."""
 
     async def ask(question: str) -> object:
         await client.query(query_text(tail, question, prompt()))
         return [message async for message in client.receive_response()]
 
-    words = create_sdk_mcp_server("words", tools=[tool("lookup", "Look up a word.", {"word": str})(lookup)])
     with tempfile.TemporaryDirectory() as home, asyncio.Runner() as runner:
-        options = ClaudeAgentOptions(
-            system_prompt=system_prompt(tail),
-            model=watch.model,
-            mcp_servers={"words": words},
-            allowed_tools=["mcp__words__lookup"],
-            tools=[],
-            setting_sources=[],
-            strict_mcp_config=True,
-            cwd=home,
-            env={
-                "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x", "CLAUDE_CONFIG_DIR": home, "HOME": home,
-                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
-            },
-        )  # fmt: skip
-        client = ClaudeSDKClient(options)
+        client = ClaudeSDKClient(options(url, system_prompt(tail), watch.model, home))
         runner.run(client.connect())
         try:
             yield lambda question: runner.run(ask(question))
