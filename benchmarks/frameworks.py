@@ -8,14 +8,11 @@ The frameworks pin different versions: run it in an environment of each.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read on import; elsewhere it would ask a server
 
 from benchmarks import frameworks_alone
 from tests.support.frameworks import Run, example, run

@@ -83,7 +83,7 @@ _LANGCHAIN = UsageShape(
 _PYDANTIC_AI = UsageShape(
     known_by=("input_tokens", "cache_read_tokens"), read=("cache_read_tokens",), written=("cache_write_tokens",)
 )
-# OpenHands' TokenUsage and Agent Framework's UsageDetails.
+# OpenHands' TokenUsage and Agent Framework's UsageDetails, which has Anthropic's count if it has Anthropic's names too.
 _OPENHANDS = UsageShape(
     known_by=("prompt_tokens", "cache_read_tokens"),
     input=("prompt_tokens",),
@@ -97,6 +97,7 @@ _AGENT_FRAMEWORK = UsageShape(
     output=("output_token_count",),
     read=("cache_read_input_token_count",),
     written=("cache_creation_input_token_count",),
+    when=lambda usage: not any(str(name).startswith("anthropic.") for name in _names(usage)),
 )
 # llama.cpp's timings, if there is no usage: prompt_n counts what the cache left to process.
 _LLAMA_CPP = UsageShape(
@@ -127,6 +128,10 @@ _LANGFUSE = UsageShape(
     written=("input_cache_creation", "input_cache_write", "cache_creation_input_tokens", "cache_write"),
     when=lambda usage: not _counts_cached_apart(usage),
 )
+
+
+def _names(usage: object) -> Iterable[object]:
+    return usage if isinstance(usage, Mapping) else vars(usage) if hasattr(usage, "__dict__") else ()
 
 
 def _counts_cached_apart(usage: object) -> bool:
@@ -161,6 +166,7 @@ _SHAPES = (
     gemini.USAGE,
     gemini.USAGE_OF_INTERACTIONS,
     _AGENT_FRAMEWORK,
+    replace(_AGENT_FRAMEWORK, input_has_cached=False, when=None),
     _LLAMA_CPP,
     _LANGFUSE,
     replace(_LANGFUSE, input_has_cached=False, when=None),

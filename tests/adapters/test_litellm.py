@@ -15,9 +15,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 
 
 @pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep prices to the package, which reads them on import, and callbacks to one test: LiteLLM goes on with them."""
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+def _alone() -> Iterator[None]:
+    """Keep callbacks to one test: LiteLLM goes on with them."""
     litellm = framework("litellm", "litellm")
     yield
     litellm.logging_callback_manager._reset_all_callbacks()

@@ -411,11 +411,14 @@ def test_logs(usage: dict[str, object], expected: Usage) -> None:
     [
         ({"prompt_tokens": 100, "completion_tokens": 5, "cache_read_tokens": 80, "cache_write_tokens": 10},
          Usage(100, 80, {"": 10}, 5)),
+        ({"input_token_count": 10, "output_token_count": 5, "anthropic.cache_read_input_tokens": 80,
+          "cache_read_input_token_count": 80, "cache_creation_input_token_count": 10},
+         Usage(100, 80, {"": 10}, 5)),
         ({"input_token_count": 100, "output_token_count": 5, "cache_read_input_token_count": 80},
          Usage(100, 80, {}, 5)),
         ({"input_tokens": 100, "output_tokens": 5}, Usage(100, 0, {}, 5, tells_cache=False)),
     ],
-    ids=["OpenHands", "Agent Framework", "smolagents"],
+    ids=["OpenHands", "Agent Framework and Anthropic", "Agent Framework", "smolagents"],
 )  # fmt: skip
 def test_frameworks_that_were_read_as_zero(usage: dict[str, object], expected: Usage) -> None:
     """Their names are known, or nothing is known of the cache: never a silent zero."""

@@ -36,6 +36,7 @@ TEMPLATE = "Write {{ 7*7 }} and {state} as they are, {% raw %}also this{% endraw
 # The extra that installs a framework, and the variable that says that it has to be there.
 _EXTRAS = {"google_adk": ("adk", "DEEPPROMPT_NEED_ADK"), "litellm": ("litellm", "DEEPPROMPT_NEED_LITELLM")}
 _EXTRAS |= {"claude_agent": ("claude-agent", "DEEPPROMPT_NEED_CLAUDE_AGENT")}
+_EXTRAS |= dict.fromkeys(("agent_framework", "openhands", "smolagents"), ("", "DEEPPROMPT_NEED_EXAMPLES"))
 _OTHERS = ("frameworks", "DEEPPROMPT_NEED_FRAMEWORKS")
 
 Ask = Callable[[str], object]
@@ -47,9 +48,12 @@ def framework(module: str, name: str = "") -> Any:
     """Return a module that needs a framework. Without it the test is skipped, or fails if it is said to be needed."""
     extra, needed = _EXTRAS.get(name, _OTHERS)
     try:
-        return importlib.import_module(module)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks a server for prices when it is imported
+            return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        reason = f"{error.name} is not installed: pip install -e '.[{extra}]'"
+        how = f"pip install -e '.[{extra}]'" if extra else "see .github/workflows/frameworks.yml"
+        reason = f"{error.name} is not installed: {how}"
     if os.environ.get(needed):
         pytest.fail(f"{reason} ({needed} is set)")
     pytest.skip(reason)
