@@ -18,7 +18,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from deepprompt.adapters.shared import Tails, Watches, by_name, tail_of, watch_of
+from deepprompt.adapters.shared import Tails, Watches, by_name, judge, tail_of, watch_of
 from deepprompt.prompt import Prompt
 
 
@@ -67,7 +67,7 @@ class TailPlugin(BasePlugin):
         is_watched = self._watched.get(session) == callback_context.agent_name
         if self._watch and is_watched and usage and not llm_response.partial and session in self._sent:
             body, at = self._sent.pop(session)
-            watch_of(self._watch, session).saw(body, usage, at)
+            judge(watch_of(self._watch, session), body, usage, at)
         return None
 
 

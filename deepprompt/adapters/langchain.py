@@ -14,7 +14,7 @@ from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResp
 from langchain_core.messages import AnyMessage, HumanMessage, convert_to_openai_messages
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepprompt.adapters.shared import Tails, Watches, by_name, tail_of, watch_of
+from deepprompt.adapters.shared import Tails, Watches, by_name, judge, tail_of, watch_of
 from deepprompt.prompt import Prompt
 
 _Answer: TypeAlias = "ModelResponse[Any]"
@@ -90,7 +90,7 @@ class WatchMiddleware(AgentMiddleware[Any, Any, Any]):
     def _judge(self, request: ModelRequest[Any], answer: _Answer, at: float) -> None:
         usage = getattr(answer.result[-1], "usage_metadata", None) if answer.result else None
         if usage:
-            watch_of(self._watch, _thread(request.runtime)).saw(_body(request), usage, at)
+            judge(watch_of(self._watch, _thread(request.runtime)), _body(request), usage, at)
 
 
 def _body(request: ModelRequest[Any]) -> dict[str, Any]:

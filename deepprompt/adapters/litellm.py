@@ -14,7 +14,7 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.integrations.custom_prompt_management import CustomPromptManagement
 
-from deepprompt.adapters.shared import Watches, told, watch_of
+from deepprompt.adapters.shared import Watches, judge, told, watch_of
 from deepprompt.prompt import Prompt
 from deepprompt.request.request import build_request
 from deepprompt.session.tail import Tail
@@ -110,6 +110,8 @@ class WatchLogger(CustomLogger):
         """Take the place of a request in the order."""
         with self._lock:
             self._sent[_id(kwargs)] = None
+            if len(self._sent) > _MOST_WAITING:  # a call that was given up is never reported
+                del self._sent[next(iter(self._sent))]
 
     def log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:  # noqa: ARG002
         """Judge a response once all before it are judged."""
@@ -140,9 +142,10 @@ class WatchLogger(CustomLogger):
         body = (kwargs.get("additional_args") or {}).get("complete_input_dict")
         metadata = (kwargs.get("litellm_params") or {}).get("metadata") or {}
         if isinstance(body, Mapping) and getattr(answer, "usage", None) is not None:
-            watch_of(self._watch, metadata.get("session_id")).saw(body, answer, start.timestamp())
+            judge(watch_of(self._watch, metadata.get("session_id")), body, answer, start.timestamp())
 
 
+_MOST_WAITING = 1000
 _Call = tuple[Any, ...] | None
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias, TypeVar
 
+from deepprompt.errors import DeepPromptError
 from deepprompt.prompt import Prompt
 from deepprompt.session.tail import Tail
 from deepprompt.session.watch import Watch
@@ -15,6 +17,7 @@ Tails: TypeAlias = Tail | Callable[[str], Tail]
 Watches: TypeAlias = Watch | Callable[[str], Watch]
 """The same for a `Watch`."""
 
+_LOG = logging.getLogger(__name__)
 _Tool = TypeVar("_Tool")
 
 
@@ -26,6 +29,16 @@ def tail_of(tail: Tails, conversation: str | None) -> Tail:
 def watch_of(watch: Watches, conversation: str | None) -> Watch:
     """Return the watch of a conversation."""
     return watch if isinstance(watch, Watch) else watch(conversation or "")
+
+
+def judge(watch: Watch, body: Mapping[str, object], usage: object, at: float) -> bool:
+    """Give a request to a watch. One that cannot be judged is logged: it must not fail the agent's run."""
+    try:
+        watch.saw(body, usage, at)
+    except DeepPromptError as error:
+        _LOG.warning("no verdict on a request: %s", error)
+        return False
+    return True
 
 
 def told(tail: Tail, question: str, prompt: Prompt | str) -> list[str]:

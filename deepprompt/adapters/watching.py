@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from deepprompt.errors import DeepPromptError
+from deepprompt.adapters.shared import judge
 from deepprompt.recorder.answers import usage_in
 from deepprompt.recorder.clients import RecordingTransport
 from deepprompt.recorder.writer import Exchange
 from deepprompt.session.watch import Watch
 
-_LOG = logging.getLogger(__name__)
 _Transport = TypeVar("_Transport")
 
 
@@ -39,13 +37,9 @@ class _Judge:
         try:
             body = json.loads(exchange.body or b"")
             watch = self._watch if isinstance(self._watch, Watch) else self._watch(body)
-            if usage is None or watch is None:
-                return False
-            watch.saw(body, usage, exchange.at)
-        except (ValueError, DeepPromptError) as error:
-            _LOG.warning("no verdict on a request: %s", error)
+        except ValueError:
             return False
-        return True
+        return usage is not None and watch is not None and judge(watch, body, usage, exchange.at)
 
     def close(self) -> None:
         """Nothing waits."""

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from deepprompt import Tail, Watch
-from deepprompt.adapters.shared import by_name, tail_of, told, watch_of
+from deepprompt.adapters.shared import by_name, judge, tail_of, told, watch_of
 
 
 def test_one_tail_or_one_for_each_conversation() -> None:
@@ -17,6 +17,16 @@ def test_one_tail_or_one_for_each_conversation() -> None:
     assert [tail_of(tails.__getitem__, name) for name in (None, "1")] == [tails[""], tails["1"]]
     watch = Watch("anthropic", "claude-opus-5-5")
     assert watch_of(watch, "1") is watch_of(lambda _: watch, None) is watch
+
+
+def test_what_cannot_be_judged_does_not_fail(caplog: pytest.LogCaptureFixture) -> None:
+    """Impossible numbers are logged, and the run goes on."""
+    watch = Watch("anthropic", "claude-opus-5-5")
+    body = {"messages": [{"role": "user", "content": "Why?"}]}
+    assert not judge(watch, body, {"input_tokens": -1, "output_tokens": 1}, 0.0)
+    assert "no verdict on a request: input_tokens is -1" in caplog.text
+    assert judge(watch, body, {"input_tokens": 1, "output_tokens": 1}, 0.0)
+    assert len(watch.verdicts) == 1
 
 
 def test_news_comes_before_the_question() -> None:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from benchmarks import frameworks
 from benchmarks.__main__ import LONG, MODULES, main
 from benchmarks.measure import Row, Sample, compare, row, shown
 from tests.support.paths import ROOT
@@ -79,3 +80,12 @@ def test_a_row_of_samples() -> None:
 def test_times_are_shown_in_the_unit_that_suits_them(seconds: float, text: str) -> None:
     """No figure has more zeros than it needs."""
     assert shown(seconds) == text
+
+
+def test_the_page_on_frameworks_has_every_row() -> None:
+    """Each framework has a row of figures, and the lines that it counts are those of its example today."""
+    page = (ROOT / "docs" / "frameworks.md").read_text("utf-8")
+    for name, one in frameworks.FRAMEWORKS.items():
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| {one.title} | ") and "%" in line]
+        assert row.split(" | ")[-2] == str(frameworks.lines(name)), name
+    assert frameworks.replaced(page, "| smolagents | new |").count("| smolagents | new |") == 1
