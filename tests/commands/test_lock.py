@@ -42,7 +42,7 @@ def test_a_review_of_what_has_drifted(tmp_path: Path, capsys: Capture) -> None:
     settings = (
         '[tool.deepprompt]\nmodels = ["anthropic/claude-opus-5-5", "deepseek/deepseek-v4-pro"]\n'
         "[tool.deepprompt.prompts]\n"
-        "main = \"build --portable --no-git --home ''\"\n"
+        "main = \"build --preset deepseek@1.1.0 --portable --no-git --home ''\"\n"
     )
     folder = project(tmp_path, settings)
     (folder / "AGENTS.md").write_text("Use tabs.\n")
