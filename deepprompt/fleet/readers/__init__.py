@@ -71,6 +71,6 @@ def read_file(path: str) -> Iterator[Record | Unread]:
     values = [line.value for line in first if isinstance(line.value, Mapping)]
     reader = next((one for one in READERS for value in values if one.sniff(value)), None)
     if reader is None:
-        yield Unread(first[0].where, "a kind of log that no reader knows")
+        yield Unread(first[0].where, f"no request in it: its kind is none of {', '.join(one.NAME for one in READERS)}")
         return
     yield from reader.read(chain(first, lines))

@@ -204,7 +204,11 @@ def test_nothing_is_guessed(tmp_path: Path) -> None:
     assert found[2] == Unread(f"{tmp_path / 'a.jsonl'}:3", "no request in it")
     (tmp_path / "b.jsonl").write_text('{"hello": 1}\n')
     assert list(read_records(tmp_path / "b.jsonl")) == [
-        Unread(f"{tmp_path / 'b.jsonl'}:1", "a kind of log that no reader knows")
+        Unread(
+            f"{tmp_path / 'b.jsonl'}:1",
+            "no request in it: its kind is none of HAR, OTLP, Langfuse, LiteLLM, Helicone, Codex rollout, Claude Code "
+            "transcript, recorded requests",
+        )
     ]
     (tmp_path / "empty.jsonl").write_text("")
     assert list(read_records(tmp_path / "empty.jsonl")) == []
