@@ -74,7 +74,8 @@ def test_the_site_has_every_page() -> None:
 def referenced() -> list[str]:
     """Every name that the reference documents, as it is written there."""
     pages = [page.read_text("utf-8") for page in sorted((DOCS / "reference").glob("*.md"))]
-    return [name for page in pages for name in re.findall(r"^::: (deepprompt\.[\w.]+)$", page, re.MULTILINE)]
+    marker = re.compile(r"^<!-- reference: (deepprompt\.[\w.]+) -->$", re.MULTILINE)
+    return [name for page in pages for name in marker.findall(page)]
 
 
 def test_the_reference_has_every_public_name() -> None:
@@ -98,6 +99,15 @@ def test_the_table_of_modules_is_true() -> None:
     assert [
         pair for pair in listed if not hasattr(importlib.import_module(pair[0]), pair[1]) and pair[1] not in top
     ] == []
+
+
+def test_the_reference_is_fresh() -> None:
+    """The reference says what the source says."""
+    pytest.importorskip("ruff", reason="the reference is formatted by ruff")
+    page = runpy.run_path(str(ROOT / "scripts" / "write_reference.py"))["page"]
+    texts = {path.name: path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md")}
+    outdated = [name for name, text in texts.items() if page(text) != text]
+    assert outdated == [], "run scripts/write_reference.py"
 
 
 def seen(node: ast.AST) -> Iterator[ast.expr]:

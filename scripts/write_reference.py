@@ -1,0 +1,210 @@
+"""Write what follows each `<!-- reference: NAME -->` in docs/reference: signature, docstring, members, an example.
+
+Run `python scripts/write_reference.py`. All of it comes from the source of the package, which is parsed and not run.
+Examples are the shortest statements of the other pages that use a name: a test pastes those pages.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+import deepprompt  # noqa: E402
+from tests.support.pages import read_blocks  # noqa: E402
+
+REFERENCE = ROOT / "docs" / "reference"
+MARKER = re.compile(r"^<!-- reference: (deepprompt\.[\w.]+) -->\n", re.MULTILINE)
+PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != REFERENCE and page.stem != "commands"]
+_LONGEST = 300
+_WIDTH = 100
+
+Node = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Assign | ast.AnnAssign
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    path = ROOT.joinpath(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(file.read_text("utf-8"))
+
+
+def _found(name: str) -> tuple[Node | None, str]:
+    """Return where a name is defined, and the text below it if that is a docstring; a module has no node."""
+    module, _, member = name.rpartition(".")
+    if module == "deepprompt":
+        module = deepprompt._MODULES.get(member, name)
+    if module == name:
+        return None, ast.get_docstring(_tree(module)) or ""
+    for defined, text in _documented(_tree(module).body):
+        if _name(defined) == member:
+            return defined, text
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.ImportFrom) and member in [one.name for one in node.names]:
+            return _found(f"{node.module}.{member}")
+    raise SystemExit(f"{name}: nothing of this name in {module}")
+
+
+def _name(node: Node) -> str:
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        return target.id if isinstance(target, ast.Name) else ""
+    return node.name
+
+
+def _documented(body: list[ast.stmt]) -> Iterator[tuple[Node, str]]:
+    """Yield the definitions of a body with their docstrings; that of a value is the string after it."""
+    for number, node in enumerate(body):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, ast.get_docstring(node) or ""
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            after = body[number + 1] if number + 1 < len(body) else None
+            value = after.value if isinstance(after, ast.Expr) else None
+            yield node, _flat(str(value.value)) if isinstance(value, ast.Constant) else ""
+
+
+def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> str:
+    """Return the first line of a function, one argument a line if it is long."""
+    arguments = ast.unparse(node.args)
+    arguments = re.sub(r"^(self|cls)(, |$)", "", arguments)
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns and node.name != "__init__" else ""
+    prefix = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+    line = f"{prefix} {name}({arguments}){returns}: ..."
+    if len(line) <= _WIDTH:
+        return line
+    node.args.args = [one for one in node.args.args if one.arg not in ("self", "cls")]
+    parts = _split(ast.unparse(node.args))
+    return f"{prefix} {name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returns}: ..."
+
+
+def _split(arguments: str) -> list[str]:
+    """Cut a list of arguments at the commas outside brackets and quotes."""
+    parts, depth, start, quote = [], 0, 0, ""
+    for number, sign in enumerate(arguments):
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"":
+            quote = sign
+        elif sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+        elif sign == "," and not depth:
+            parts.append(arguments[start:number].strip())
+            start = number + 1
+    return [*parts, arguments[start:].strip()]
+
+
+def _code(text: str) -> str:
+    return f"<!-- not run: a signature -->\n```python\n{text}\n```\n"
+
+
+def _prose(docstring: str) -> str:
+    return f"\n{docstring.strip()}\n" if docstring.strip() else ""
+
+
+def _class(node: ast.ClassDef, docstring: str) -> str:
+    """Return a class: how it is made, its fields, its properties and its methods."""
+    fields, properties, methods, made = [], [], [], None
+    for member, text in _documented(node.body):
+        name = _name(member)
+        if name == "__init__" and isinstance(member, ast.FunctionDef):
+            made = member
+        if not name or name.startswith("_"):
+            continue
+        if isinstance(member, ast.AnnAssign):
+            default = f" = {ast.unparse(member.value)}" if member.value and len(ast.unparse(member.value)) < 30 else ""
+            fields.append(f"- `{name}: {ast.unparse(member.annotation)}{default}`" + (f": {text}" if text else ""))
+        elif isinstance(member, ast.Assign):
+            fields.append(f"- `{name} = {ast.unparse(member.value)[:60]}`" + (f": {text}" if text else ""))
+        elif isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
+            marks = {ast.unparse(mark) for mark in member.decorator_list}
+            if marks & {"property", "cached_property", "functools.cached_property"}:
+                returns = f": {ast.unparse(member.returns)}" if member.returns else ""
+                properties.append(f"- `{name}{returns}`" + (f": {_flat(text)}" if text else ""))
+            elif not any(mark.endswith(".setter") for mark in marks) and "overload" not in marks:
+                shown = _code(_signature(member, f"{node.name}.{name}" if "classmethod" in marks else name))
+                methods.append(f"\n### {node.name}.{name}\n\n{shown}{_prose(text)}")
+    bases = ", ".join(ast.unparse(base) for base in node.bases)
+    head = f"class {node.name}({bases}): ..." if bases else f"class {node.name}: ..."
+    text = _code(_signature(made, node.name).replace("def ", "", 1).removesuffix(": ...") if made else head)
+    text += _prose(docstring)
+    for title, rows in (("Fields", fields), ("Properties", properties)):
+        text += f"\n**{title}**\n\n" + "\n".join(rows) + "\n" if rows else ""
+    return text + "".join(methods)
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"\s*\n\s*", " ", text.strip())
+
+
+@cache
+def _statements() -> list[tuple[str, str, str]]:
+    """Return the statements of the pages that are pasted by tests: page, statement, its source."""
+    found = []
+    for path in PAGES:
+        page = path.relative_to(ROOT / "docs").as_posix()
+        for block in read_blocks(path.read_text("utf-8")):
+            if block.language != "python" or block.said.startswith("not run"):
+                continue
+            for node in ast.walk(ast.parse(block.text)):
+                if isinstance(node, ast.Assign | ast.Expr | ast.With | ast.For | ast.Assert | ast.Return):
+                    source = ast.get_source_segment(block.text, node) or ""
+                    if 0 < len(source) <= _LONGEST:
+                        found.append((page, source, ast.dump(node)))
+    return found
+
+
+def example(name: str) -> str:
+    """Return the shortest statement that uses a name, with the page that it is from, or nothing."""
+    used = [
+        (len(source), source, page)
+        for page, source, dump in _statements()
+        if f"Name(id='{name}'" in dump or f"attr='{name}'" in dump
+    ]
+    if not used:
+        return ""
+    _, source, page = min(used)
+    source = re.sub(r"^ {4,}", "    ", source, flags=re.MULTILINE)
+    return f"\nFrom [{page}](../{page}):\n\n<!-- not run: a part of that page -->\n```python\n{source}\n```\n"
+
+
+def entry(name: str) -> str:
+    """Return what the reference says about a name."""
+    node, docstring = _found(name)
+    short = name.rpartition(".")[2]
+    head = f"\n## {short}\n\n"
+    if name.count(".") > 1 and node is not None:
+        head += f"`from {name.rpartition('.')[0]} import {short}`\n\n"
+    if node is None:
+        return head + docstring.strip() + "\n\n"
+    if isinstance(node, ast.ClassDef):
+        text = _class(node, docstring)
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        text = _code(_signature(node, short)) + _prose(docstring)
+    else:
+        value = ast.unparse(node.value) if node.value else ""
+        text = _code(f"{short} = {value}") if len(value) < _LONGEST else ""
+        text += _prose(docstring)
+    return head + text + example(short) + "\n"
+
+
+def page(text: str) -> str:
+    """Return a page of the reference with everything after its markers written again, as ruff formats it."""
+    head, *rest = MARKER.split(text)
+    written = head + "".join(f"<!-- reference: {name} -->\n{entry(name)}" for name in rest[::2])
+    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", "page.md", "-"]
+    done = subprocess.run(command, input=written.rstrip("\n") + "\n", stdout=subprocess.PIPE, text=True, check=True)
+    return str(done.stdout)
+
+
+if __name__ == "__main__":
+    for path in sorted(REFERENCE.glob("*.md")):
+        path.write_text(page(path.read_text("utf-8")), "utf-8")
