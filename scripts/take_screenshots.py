@@ -17,8 +17,9 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.coding_session import coding_session  # noqa: E402
-from deepprompt import InstructionFile, ProjectContext, SystemPromptBuilder, build_request  # noqa: E402
+from deepprompt import GitSnapshot, InstructionFile, ProjectContext, Surroundings, build_request, load_preset  # noqa: E402
 from deepprompt.cli import main  # noqa: E402
+from deepprompt.sources.instructions import InstructionFiles  # noqa: E402
 from tests.support.browser import launched  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
@@ -37,15 +38,17 @@ This line hides\u200b something\u202e, and the page draws it.
 
 def example(date: str, status: str, style: str = "") -> str:
     """Return a prompt as `build --json` prints it."""
-    builder = SystemPromptBuilder(
-        instructions=[
-            InstructionFile("~/.deepseek/AGENTS.md", "Answer in plain words.\nAsk before you delete anything.\n"),
-            InstructionFile("AGENTS.md", AGENTS + style),
-        ],
-        skill_directory="- release: cut a release from the changelog\n- review: read a diff as a stranger would\n",
+    around = Surroundings(
+        instructions=InstructionFiles(
+            [
+                InstructionFile("~/.agents/AGENTS.md", "Answer in plain words.\nAsk before you delete anything.\n"),
+                InstructionFile("AGENTS.md", AGENTS + style),
+            ]
+        ),
         project=ProjectContext("/home/ada/retry-budget", date, status, "+budget = 3\n-budget = 5\n", "main", "linux"),
+        git=GitSnapshot(status=status, diff="+budget = 3\n-budget = 5\n", active_branch="main"),
     )
-    prompt = builder.compose()
+    prompt = load_preset("coder").compose(around, tools=["Bash", "Edit", "Read"])
     parts = [
         {"name": part.name, "pace": part.pace.name.lower(), "origin": part.origin, "bytes": len(part.text.encode())}
         for part in prompt.parts
