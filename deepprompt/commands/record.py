@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -25,7 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "everything as it is, and stores the requests in a folder that only you can read. Keys are never stored. "
         "Exit: that of COMMAND; 1: the recorder failed; 2: wrong usage."
     )
-    parser.add_argument("command", metavar="COMMAND", nargs="*", help="the agent and its arguments, after --")
+    parser.add_argument(
+        "command", metavar="COMMAND", nargs=argparse.REMAINDER, help="the agent and its arguments, after --"
+    )
     parser.add_argument(
         "--upstream", type=given, metavar="URL", help="where requests go (default: the provider of each route)"
     )
@@ -57,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Start the recorder, run the command, and say what was recorded."""
     folder = options.store or default_store()
+    options.command = options.command[options.command[:1] == ["--"] :]
     if options.forget:
         days = options.forget.removesuffix("d")
         if not days.replace(".", "", 1).isdecimal():
@@ -113,6 +117,8 @@ async def _record(options: argparse.Namespace, folder: str) -> int:
         if options.print_env:
             variables = {**setup.environment, **reach_loopback(os.environ)}
             write_lines([f"export {key}='{value}'" for key, value in variables.items()])
+            if setup.arguments:
+                say(f"{setup.agent} does not read them; start it as: {setup.agent} {shlex.join(setup.arguments)}")
             sys.stdout.flush()
             await _until_interrupted()
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -14,7 +14,7 @@ from deepprompt.fleet.order import in_order
 from deepprompt.fleet.parts import Part, parts_of
 from deepprompt.fleet.prices import Prices, bundled_prices
 from deepprompt.fleet.reporter import Reporter
-from deepprompt.fleet.tally import UNIT, Cause, Tally
+from deepprompt.fleet.tally import UNIT, Cause, Counts, Tally
 from deepprompt.providers.facts import Facts, bundled_facts
 from deepprompt.words import Engine
 
@@ -53,9 +53,35 @@ class Report:
         saving = self.tally.saving
         return sum(self.money(sent - saving.without[model], model) for model, sent in sorted(saving.sent.items()))
 
+    def lost(self) -> float:
+        """Return what was paid again because something broke or expired."""
+        return sum(self.money(counts.extra, key[4]) for key, counts in sorted(self.tally.groups.items()))
+
     def lost_share(self) -> float:
         """Return the share of the input's cost that was paid again because something broke or expired."""
-        return self.tally.total.extra / self.tally.total.paid if self.tally.total.paid else 0.0
+        return self._ratio(*self._by_model(lambda one: one.extra, lambda one: one.paid))
+
+    def cached_share(self) -> float:
+        """Return the cost of the input, relative to its cost without a cache."""
+        return self._ratio(*self._by_model(lambda one: one.paid, lambda one: one.input * UNIT))
+
+    def saved_share(self) -> float:
+        """Return the share of the simulated cost that would have been saved without the cause that was left out."""
+        sent, without = self.tally.saving.sent, self.tally.saving.without
+        return self._ratio([(model, sent[model] - without[model]) for model in sent], list(sent.items()))
+
+    def _by_model(self, *figures: Callable[[Counts], int]) -> list[list[tuple[str, int]]]:
+        return [[(key[4], figure(counts)) for key, counts in self.tally.groups.items()] for figure in figures]
+
+    def _ratio(self, part: Sequence[tuple[str, int]], whole: Sequence[tuple[str, int]]) -> float:
+        """Return the ratio of two costs: in money if every model has a price, else in tokens at the plain price."""
+        models = {model for model, units in whole if units}
+        prices = {model: self.prices.of(model) for model in models}
+        weights = {model: price.input if price else 0.0 for model, price in prices.items()}
+        if not all(weights.values()):
+            weights = dict.fromkeys(models, 1.0)
+        costs = [sum(units * weights.get(model, 0.0) for model, units in sorted(one)) for one in (part, whole)]
+        return costs[0] / costs[1] if costs[1] else 0.0
 
 
 def report(

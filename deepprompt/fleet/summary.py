@@ -20,14 +20,14 @@ def lines_of_report(found: Report, by: Sequence[str] = ("agent", "model")) -> li
     """Return the report as lines of text."""
     tally, total = found.tally, found.tally.total
     if not total.requests:
-        return ["no requests"]
+        return [f"{counted(tally.failed, 'request')}, and none was answered" if tally.failed else "no requests"]
     lines = [
         f"{counted(total.requests, 'request')} in {counted(tally.conversations, 'conversation')}, "
         f"{counted(tally.files, 'file')}",
         f"input  {total.input:,} tokens: {_share(total.read, total.input)} read from the cache, "
         f"{_share(sum(total.written.values()), total.input)} written to it, {_share(total.full, total.input)} in full",
         f"cost   {_cost(found)}",
-        f"lost   {total.lost:,} tokens to breaks: {found.lost_share():.1%} of the input's cost",
+        f"lost   {total.lost:,} tokens to breaks: {_lost(found)}",
         "",
     ]
     causes = found.causes()
@@ -45,12 +45,16 @@ def _share(part: int, whole: int) -> str:
 
 def _cost(found: Report) -> str:
     spent = found.spent()
-    total = found.tally.total
-    plain = (
-        f"{total.paid / (total.input * UNIT):.3f} of what the input costs without a cache" if total.input else "nothing"
-    )
+    share = found.cached_share() if found.tally.total.input else 1.0
+    plain = f"{abs(1 - share):.1%} {'more' if share > 1 else 'less'} than without a cache"
     money = f"{_money(found, spent)} for the input by prices of {found.prices.as_of}; " if spent else ""
     return f"{money}{plain}"
+
+
+def _lost(found: Report) -> str:
+    lost = found.lost()
+    money = f"{_money(found, lost)}, " if lost else ""
+    return f"{money}{found.lost_share():.1%} of the input's cost"
 
 
 def _money(found: Report, amount: float) -> str:
@@ -106,11 +110,10 @@ def _what_if(found: Report) -> list[str]:
     if not found.what_if:
         return []
     saving = found.tally.saving
-    sent, without = sum(saving.sent.values()), sum(saving.without.values())
     if not saving.requests:
         return [f"without {display(found.what_if)}: no request broke for it", ""]
     return [
-        f"without {display(found.what_if)}: {counted(saving.requests, 'break')} less, {(sent - without) / sent:.1%} of "
+        f"without {display(found.what_if)}: {counted(saving.requests, 'break')} fewer, {found.saved_share():.1%} of "
         f"the simulated cost saved, {_money(found, found.saved())}",
         "",
     ]

@@ -180,3 +180,15 @@ def test_logs_by_url(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"^memory://empty: no log there"):
         report("memory://empty")
     memory.store.clear()
+
+
+def test_shares_are_shares_of_money(tmp_path: Path) -> None:
+    """With models of different prices, what was lost is a share of the money that was spent, not of the tokens."""
+    records = [record for record, _, _ in made()]
+    found = report(stored(tmp_path / "all.jsonl", records))
+    priced = {one.model for one in found.causes() if found.prices.of(one.model)}
+    kept = [record for record in records if record["body"].get("model") in priced]
+    found = report(stored(tmp_path / "priced.jsonl", kept))
+    assert len({key[4] for key in found.tally.groups}) > 1
+    assert found.lost_share() == pytest.approx(found.lost() / found.spent())
+    assert found.lost_share() != pytest.approx(found.tally.total.extra / found.tally.total.paid)

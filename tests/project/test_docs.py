@@ -165,6 +165,8 @@ def test_the_layout_is_the_layout() -> None:
     named = set(re.findall(r"`((?:[\w.]+/)*[\w.]+(?:\.\w+|/))`", layout))
     missing = [name for name in named if not ((ROOT / name).exists() or list((ROOT / "deepprompt").rglob(name)))]
     assert missing == []
+    rows = re.findall(r"^\| `(\w+/[\w/]+\.py)`", layout, re.MULTILINE)
+    assert sorted(rows) == sorted(set(rows)), "a module has two rows"
     top = {
         f"deepprompt/{path.name}{'/' if path.is_dir() else ''}"
         for path in (ROOT / "deepprompt").iterdir()
