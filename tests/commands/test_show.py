@@ -75,7 +75,7 @@ def test_folder(ask: str, text: str, tmp_path: Path, capsysbinary: CaptureBytes)
     [
         ("globb", "no part named 'globb'; did you mean claude_code/glob or claude_code/tools/Glob?"),
         ("tools/bash", "no part named 'tools/bash'; did you mean claude_code/tools/Bash?"),
-        ("base/tol@1.0.0", "no part named 'base/tol'; did you mean base/tools?"),
+        ("base/tol@1.0.0", "no part named 'base/tol'; did you mean base/tools or coder/tools?"),
         ("facts", "no part named 'facts'; did you mean providers/facts.json?"),
         ("providers", "no part named 'providers'; there are: providers/facts.json"),
         ("tagged", "no part named 'tagged'; there are: tagged/background, tagged/storage, tagged/telegram"),

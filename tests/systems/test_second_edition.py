@@ -213,6 +213,21 @@ def test_one_plan_text() -> None:
     assert rules not in CODER.compose(flags=["plan", "headless"]).text
 
 
-def test_nothing_optional_is_as_before() -> None:
-    """`coder` 1.1.0 with nothing optional has the bytes of 1.0.0, so that caches hold."""
-    assert CODER.compose().text == load_preset("coder@1.0.0").compose().text
+@pytest.mark.parametrize("name", NAMES)
+def test_no_reader_is_left_with_two_orders(name: str) -> None:
+    """Three blind readers: each pair that could not both be obeyed has one answer, in every preset."""
+    text = " ".join(everything(name).split())
+    assert "defaults, which" in text and "are fixed" in text.replace("is fixed", "are fixed")
+    assert "has the rank of its author" in text and "reply to" not in text
+    assert "because of your change, fix that" in text and "fix the cause" not in text
+    assert "Outside the task, report failures that you did not cause" in text
+    assert "only to keep them from leaking" in text
+    assert "fresh read" not in text and "preamble" not in text
+    assert "a pull request includes" in text.lower() or "covers pushing the branch" in text
+
+
+def test_a_message_goes_to_an_id() -> None:
+    """Agents are started without a name, so a message is sent to the ID that starting one returned."""
+    (tool,) = CATALOGUE.compose(tools=["SendMessage"]).tools
+    assert "the ID that starting the agent returned" in str(tool)
+    assert "and its ID" in str(CATALOGUE.compose(tools=["Agent"]).tools)
