@@ -104,7 +104,7 @@ def test_bundled(capsysbinary: CaptureBytes) -> None:
         name = f"{row['part']}.md"
         if not row["from"] and bundled().has(row["family"], row["version"], name) and row["part"] not in of_lists:
             exact = estimate_tokens(bundled().file(row["family"], row["version"], name))
-            assert row["tokens"] - exact in (-1, 0) or row["family"] == "slots"
+            assert row["tokens"] - exact in (-1, 0) or row["family"] == "slots" or row["part"] == "mcp"
 
 
 def test_bundled_order(capsysbinary: CaptureBytes) -> None:
