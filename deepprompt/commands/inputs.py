@@ -39,6 +39,8 @@ _SEVERAL = (
     "; a value a line is a log: 'deepprompt report FILE' reads all of it, one line in a file of its own is a request"
 )
 # Folders that `build` only names in the prompt, or looks no higher than for a repository.
+_BUILT = "deepprompt.commands.build.target"
+"""The module whose `built` makes the prompt of a target `build ...`."""
 _ONLY_SHOWN = ("--directory", "--root")
 # A text that begins like this is meant as JSON, even if it is not valid.
 _LIKE_JSON = re.compile(r'(?:\[\s*)?\{\s*"')
@@ -181,7 +183,7 @@ def _paths(target: str, folder: str) -> list[str]:
     function = target_function(target, folder)
     if function is None:
         return [target] if is_there(os.path.join(folder, target)) else []
-    if function.module != __name__:
+    if function.module != _BUILT:
         return [target.rpartition(":")[0]] if function.file else []
     from deepprompt.commands.build.target import build_parser
     from deepprompt.commands.parsers import path_values
@@ -219,7 +221,5 @@ def target_function(target: str, folder: str) -> Function | None:
         path = tuple(entry for entry in sys.path if entry)
         from deepprompt.sources.git.run import work_trees
 
-        return Function(
-            "deepprompt.commands.build.target", "", "built", path, (arguments, list(work_trees(folder))), target
-        )
+        return Function(_BUILT, "", "built", path, (arguments, list(work_trees(folder))), target)
     return find_function(target, folder) if is_function(target) else None
