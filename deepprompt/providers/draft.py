@@ -156,7 +156,8 @@ class Draft:
         if kept and kept[0].role == "assistant" and not continued:
             opening = bundled().text("tiers", "1.0.0", "opening").removesuffix("\n")
             detail = f"the conversation starts with the assistant: {opening!r} is put before it"
-            self.notes.append(Note("replaced", kept[0].place, detail))
+            if kept[0].index >= self._until:
+                self.notes.append(Note("replaced", kept[0].place, detail))
             kept.insert(0, Message("user", (Text(opening),), kept[0].index))
         if kept and kept[-1].role == "assistant" and not (kept[-1].paused and self.api == "anthropic"):
             raise self.answered(kept[-1])
