@@ -122,7 +122,8 @@ def test_the_command_starts_ray_itself(tmp_path: Path) -> None:
     assert (plain.returncode, on_ray.returncode) == (0, 0), on_ray.stderr
     assert on_ray.stdout == plain.stdout
     assert json.loads(plain.stdout)["requests"] == 6_000
-    assert on_ray.stderr == plain.stderr
+    ours = [[line for line in ran.stderr.splitlines() if line.startswith("deepprompt")] for ran in (plain, on_ray)]
+    assert ours[0] == ours[1]  # on a busy machine Ray itself complains of it
     assert not (tmp_path / "ran").exists()
 
 
