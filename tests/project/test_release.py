@@ -347,7 +347,7 @@ class TestTyped:
             ("agent.py", "cold start: nothing was sent before (nowhere)\nclaude-opus-5-5 openai\n"),
             (
                 "layouts.py",
-                "2 identity 10\nRead this.\nThe context.\nbase 1.0.0: identity, skills_help, style, tools []\n",
+                "2 identity 10\nRead this.\nThe context.\nbase 1.1.0: identity, style, tools, verify []\n",
             ),
             ("guards.py", "['DP101'] text, line 2: the text was edited\nTrue 0.0\n"),
         ],
