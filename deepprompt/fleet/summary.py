@@ -177,7 +177,8 @@ def as_json(found: Report) -> dict[str, object]:
 
 def _counts(counts: Counts) -> dict[str, object]:
     return {
-        "requests": counts.requests, "input": counts.input, "read": counts.read, "written": dict(counts.written),
+        "requests": counts.requests, "input": counts.input, "read": counts.read,
+        "written": dict(sorted(counts.written.items())),
         "full": counts.full, "output": counts.output, "paid": round(counts.paid / UNIT, 3), "lost": counts.lost,
         "extra": round(counts.extra / UNIT, 3),
     }  # fmt: skip
