@@ -59,7 +59,7 @@ class Reporter:
         self._rows: dict[int | str, Row] = {}
         self._files: set[str] = set()
         self._sessions: set[str] = set()
-        """The sessions of which only the tokens are known."""
+        """The sessions whose requests are unknown but for their tokens."""
         self.live: Callable[[Placed, Turn], None] | None = None
         """Called with each request that was summed up."""
 
@@ -92,7 +92,7 @@ class Reporter:
             self.unread.clear()
 
     def _add_usage(self, record: Record) -> None:
-        """Sum up a request of which only the tokens are known."""
+        """Sum up a request that is known by its tokens only."""
         if record.usage is None:
             self.unread.append(Unread(record.where, "neither a request nor its tokens"))
             return

@@ -13,7 +13,7 @@ from deepprompt.errors import SourceError
 
 _FAMILY = "agents"
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
-"""The variables by which programs are told to use a proxy."""
+"""The variables that make programs use a proxy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ class RecordingTransport:
     """A transport for httpx clients, sync or async, that records what goes through another one.
 
     Pass it to a client: `httpx.Client(transport=RecordingTransport(httpx.HTTPTransport()))`. A `sink` takes
-    what passes in place of the store. If OpenTelemetry is imported, the span that is current at a request is told what
-    its response cost and what the cache did.
+    what passes in place of the store. If OpenTelemetry is imported, the current span of a request gets attributes
+    for what its response cost and what the cache did.
     """
 
     def __init__(self, transport: Any, *, store: str = "", agent: str = "", sink: Sink | None = None) -> None:

@@ -128,7 +128,7 @@ class RequestBuilder:
         return self._build(messages, options, _answered(messages) if sent is None else sent)
 
     def _build(self, window: list[Message], options: Options, sent: int, settled: int = 0) -> Request:
-        """Return the request for the settled messages and a window, of which so many are settled from now on."""
+        """Return the request for the settled messages and a window; its first `settled` messages are settled now."""
         notes = [*self._notes, *(note for message in window[settled:] for note in message.notes)]
         outline = self._outlined(window, _checked(options, self._to))
         _note_state(outline, notes)

@@ -1,4 +1,4 @@
-"""What OpenTelemetry is told about a request: attributes of the current span, where the program has it imported.
+"""Sets attributes of a request on OpenTelemetry's current span, if the program has imported OpenTelemetry.
 
 OpenTelemetry is never imported here, so a program without it pays for one look into a dict. The names are dated data,
 `assets/telemetry/<date>/names.json`, since the GenAI conventions still change. Texts of a prompt are never attributes.

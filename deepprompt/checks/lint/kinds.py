@@ -26,7 +26,7 @@ _SENT_WHOLE = re.compile(
 )
 _PROMPTS = re.compile(r"(?:^|/)(?:system[_-]?)?prompts?/|\.prompt$", re.IGNORECASE)
 _REFERENCES = re.compile(rf"(?:^|/)(?:skills?|agents?|commands|rules|instructions|{_AGENTS})/", re.IGNORECASE)
-# What has been is told in folders of these names, and in files whose name has a date or is that of a record.
+# Records of past work: folders with these names, and files whose name has a date or says that it is a record.
 _RECORDS = re.compile(
     r"(?:^|/)(?:[^/]*[_-])?(?:archived?|archives|audits?|chats|conversations|evidence|examples?|handoffs|history|journals?"
     r"|learnings|logs|memory|memories|notes|outputs?|plans|qa|reports|research|results|retrospectives|reviews|sessions|specs"
