@@ -20,6 +20,7 @@ It pins other SDKs and takes seconds to import, so it has an environment of its 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import logging
@@ -200,6 +201,7 @@ def litellm() -> Any:
     with recorder(), pytest.MonkeyPatch.context() as patch:
         patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         module = sdk("litellm")
+    asyncio.set_event_loop(None)  # LiteLLM asks for one, and never closes what it is given
     module.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     return module

@@ -153,6 +153,7 @@ def test_the_real_litellm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """Calls of LiteLLM itself, whole, streamed, async and failing, are recorded with tools, tokens and session."""
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     litellm = importlib.import_module("litellm")
+    asyncio.set_event_loop(None)  # LiteLLM asks for one, and never closes what it is given
     server = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
