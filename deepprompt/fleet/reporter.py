@@ -133,7 +133,7 @@ class Reporter:
             turn.cause = f"{cause.kind} at {placed.broke.place[:80]}" if placed.broke is not None else cause.kind
         if self.what_if is not None:
             self.what_if.add(placed, rules, at, cause, charge)
-        self._sum_up(record, rules, counts, placed.request.conversation.number, placed, turn)
+        self._sum_up(record, rules, counts, placed.request.conversation.root, placed, turn)
 
     def _charge(self, rules: Rules, segments: list[Segment], at: float) -> Charge:
         simulator = self._simulators.get((rules.provider, rules.model))

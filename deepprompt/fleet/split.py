@@ -46,6 +46,8 @@ class Conversation:
 
     number: int
     session: str
+    root: int = 0
+    """The number of the conversation that it branched off; its own number if it did not."""
     tip: Request | None = None
     began_with: frozenset[int] = frozenset()
     """What the model had said in the first request: examples that belong to the prompt."""
@@ -96,7 +98,8 @@ class Splitter:
             conversation = parent.conversation
         else:  # a branch
             conversation = self._new(session, said)
-            conversation.began_with = parent.conversation.began_with
+            trunk = parent.conversation
+            conversation.root, conversation.began_with, conversation.causes = trunk.root, trunk.began_with, trunk.causes
         request = Request(body, at, where, conversation)
         conversation.tip = request
         conversation.requests += 1
@@ -114,7 +117,7 @@ class Splitter:
 
     def _new(self, session: str, said: list[tuple[int, int]]) -> Conversation:
         self.count += 1
-        found = Conversation(self.count, session, began_with=frozenset(dict(said)))
+        found = Conversation(self.count, session, self.count, began_with=frozenset(dict(said)))
         self._open[found.number] = found
         return found
 
@@ -136,20 +139,28 @@ class Splitter:
             self.reader.size += sum(size_of(tip.body) for tips in node.tips.values() for tip in tips)
 
     def _begun(self, body: ReadBody, session: str, speaks: bool) -> tuple[Request | None, int]:
-        """Return the latest request whose messages this one begins with, and how many these are."""
+        """Return the latest request whose messages this one begins with, and how many these are.
+
+        A request that sends all messages of an earlier one again is either a retry or a second run of the same
+        script. So a conversation that waits for more messages comes first.
+        """
+        last = len(body.path) - 1
+        same = body.path[last].node.tips.get(session, []) if body.path else []
+        if same and not speaks:
+            return None, 0  # the same first message again begins a conversation of its own
+        again = _nearest(same, body)
         best, depth = None, 0
-        for number in range(len(body.path) - 1, -1, -1):
+        for number in range(last - 1, -1, -1):
             tips: list[Request] = body.path[number].node.tips.get(session, [])
-            if tips and number == len(body.path) - 1 and not speaks:
-                return None, 0  # the same first message again begins a conversation of its own
             if (found := _nearest(tips, body, alike_only=best is not None)) is None:
                 continue
-            alike = found.body.head is body.head or same_text(found.body.head, body.head)
-            if alike and (best is None or found.conversation.tip is found):
-                return found, number + 1
-            if best is None:  # unless one with the same prompt and tools waits to be continued further up
+            if best is None or found.conversation.tip is found:
                 best, depth = found, number + 1
-        return best, depth
+                if _alike(found, body):  # otherwise one with the same prompt and tools may wait further up
+                    break
+        if again is None or (best is not None and best.conversation.tip is best):
+            return best, depth
+        return again, last + 1
 
     def _first(self, body: ReadBody, session: str) -> Request | None:
         """Return the first request of a conversation that broke at once: both have what the user asked, and no more."""
@@ -181,16 +192,20 @@ class Splitter:
         return None
 
 
-def _nearest(tips: list[Request], body: ReadBody, alike_only: bool) -> Request | None:
+def _alike(one: Request, body: ReadBody) -> bool:
+    """Whether a request has the same settings, tools and prompt as a body."""
+    return one.body.head is body.head or same_text(one.body.head, body.head)
+
+
+def _nearest(tips: list[Request], body: ReadBody, alike_only: bool = False) -> Request | None:
     """Return the request that is most likely continued, of several with the same messages, by prompts and tools."""
-    alike = [tip for tip in tips if tip.body.head is body.head or same_text(tip.body.head, body.head)]
-    if not alike and not alike_only:
-        own = {(segment.place, segment.text) for segment in body.head}
-        shares = [sum(len(one.text) for one in tip.body.head if (one.place, one.text) in own) for tip in tips]
-        most = max(shares, default=0)
-        near = [tip for tip, share in zip(tips, shares, strict=True) if share == most]
-        alike = [tip for tip in near if not begins_another(tip.body.segments, body.segments)]
-    return max(alike, key=lambda tip: (tip.conversation.tip is tip, tip.at), default=None)
+    alike = [tip for tip in tips if _alike(tip, body)]
+    if alike or alike_only:
+        return max(alike, key=lambda tip: (tip.conversation.tip is tip, tip.at), default=None)
+    own = {(segment.place, segment.text) for segment in body.head}
+    shares = {id(tip): sum(len(one.text) for one in tip.body.head if (one.place, one.text) in own) for tip in tips}
+    kin = [tip for tip in tips if not begins_another(tip.body.segments, body.segments)]
+    return max(kin, key=lambda tip: (tip.conversation.tip is tip, shares[id(tip)], tip.at), default=None)
 
 
 def _said(body: ReadBody, start: int = 0) -> Iterator[tuple[int, int]]:

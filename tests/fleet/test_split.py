@@ -143,3 +143,62 @@ def test_a_conversation_that_breaks_at_once(session: str) -> None:
     assert placed[2].broke is not None
     assert (placed[2].broke.kind, placed[2].broke.place) == ("edit", "messages[0].content")
     assert splitter.count == 2
+
+
+def scripted(clock: str, turns: int = 6) -> list[str]:
+    """Return the bodies of one run of a script that always says the same; a clock with `{}` changes with the turn."""
+    talk: list[dict[str, str]] = []
+    bodies = []
+    for turn in range(turns):
+        talk += [{"role": "user", "content": f"Task {turn}."}]
+        head = [{"type": "text", "text": "Follow the rules of the house. " * 20 + f"It is {clock.format(turn)}."}]
+        bodies.append(json.dumps({"model": "m", "system": head, "messages": talk}))
+        talk += [{"role": "assistant", "content": f"Answer {turn}."}]
+    return bodies
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "together"),
+    [
+        ("12:07:33", "12:07:33", False),
+        ("12:07:33", "12:54:11", False),
+        ("12:07:33", "12:54:1{}", False),
+        ("12:0{}:33", "12:07:33", False),
+        ("12:0{}:33", "12:54:1{}", False),
+        # Two runs at the same time cannot be told apart if both or neither have a clock that changes.
+        ("12:07:33", "12:54:11", True),
+        ("12:07:33", "12:54:1{}", True),
+    ],
+)
+def test_two_runs_of_one_script(first: str, second: str, together: bool) -> None:
+    """The second run of a script continues itself, whatever changed since the first, one after the other or not."""
+    runs = [scripted(first), scripted(second)]
+    order = [(run, turn) for run in range(2) for turn in range(6)]
+    if together:
+        order.sort(key=lambda one: one[1])
+    reader = BodyReader()
+    splitter = Splitter(reader)
+    broke = 0
+    for at, (run, turn) in enumerate(order):
+        placed = splitter.place(reader.read(runs[run][turn]), at, f"{run}.{turn}", "")
+        after = placed.parent.where if placed.parent else ""
+        assert after == (f"{run}.{turn - 1}" if turn else "")
+        broke += placed.broke is not None
+    assert broke == sum(5 for clock in (first, second) if "{}" in clock)
+    assert len({one.root for one in splitter._open.values()}) == 2
+
+
+def test_a_retry() -> None:
+    """A request that is sent twice stays in its conversation, and a branch counts as part of the one it left."""
+    reader = BodyReader()
+    splitter = Splitter(reader)
+    bodies = scripted("noon", 4)
+    sent = [*bodies[:3], bodies[2], bodies[3]]
+    placed = [splitter.place(reader.read(body), at, str(at), "") for at, body in enumerate(sent)]
+    assert [one.parent and one.parent.where for one in placed] == [None, "0", "1", "2", "3"]
+    assert {one.request.conversation.number for one in placed} == {1}
+    other = json.loads(bodies[3])
+    other["messages"][-2]["content"] = "Another answer."
+    branch = splitter.place(reader.read(json.dumps(other)), 9, "9", "")
+    assert (branch.parent, branch.broke) == (placed[3].request, None)
+    assert (branch.request.conversation.number, branch.request.conversation.root) == (2, 1)
