@@ -1,7 +1,8 @@
-"""Write what follows each `<!-- reference: NAME -->` in docs/reference: signature, docstring, members, an example.
+"""Write what follows each `<!-- reference: NAME -->` in docs/reference: signature, docstring and members.
 
 Run `python scripts/write_reference.py`. All of it comes from the source of the package, which is parsed and not run.
-Examples are the shortest statements of the other pages that use a name: a test pastes those pages.
+The example of a name follows `<!-- example -->`. It is written by hand, and this script keeps it. A test runs the
+examples of each page and compares what they print.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 import deepprompt  # noqa: E402
-from tests.support.pages import read_blocks  # noqa: E402
 
 REFERENCE = ROOT / "docs" / "reference"
 MARKER = re.compile(r"^<!-- reference: (deepprompt\.[\w.]+) -->\n", re.MULTILINE)
-PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != REFERENCE and page.stem != "commands"]
+EXAMPLE = "<!-- example -->\n"
 _LONGEST = 300
 _WIDTH = 100
 
@@ -145,35 +145,14 @@ def _flat(text: str) -> str:
     return re.sub(r"\s*\n\s*", " ", text.strip())
 
 
-@cache
-def _statements() -> list[tuple[str, str, str]]:
-    """Return the statements of the pages that are pasted by tests: page, statement, its source."""
-    found = []
-    for path in PAGES:
-        page = path.relative_to(ROOT / "docs").as_posix()
-        for block in read_blocks(path.read_text("utf-8")):
-            if block.language != "python" or block.said.startswith("not run"):
-                continue
-            for node in ast.walk(ast.parse(block.text)):
-                if isinstance(node, ast.Assign | ast.Expr | ast.With | ast.For | ast.Assert | ast.Return):
-                    source = ast.get_source_segment(block.text, node) or ""
-                    if 0 < len(source) <= _LONGEST:
-                        found.append((page, source, ast.dump(node)))
-    return found
-
-
-def example(name: str) -> str:
-    """Return the shortest statement that uses a name, with the page that it is from, or nothing."""
-    used = [
-        (len(source), source, page)
-        for page, source, dump in _statements()
-        if f"Name(id='{name}'" in dump or f"attr='{name}'" in dump
-    ]
-    if not used:
-        return ""
-    _, source, page = min(used)
-    source = re.sub(r"^ {4,}", "    ", source, flags=re.MULTILINE)
-    return f"\nFrom [{page}](../{page}):\n\n<!-- not run: a part of that page -->\n```python\n{source}\n```\n"
+def _value(node: ast.Assign | ast.AnnAssign, name: str) -> str:
+    """Return a value as it is assigned; if it is long or computed on demand, only its type."""
+    value = ast.unparse(node.value) if node.value else ""
+    if value and len(value) < _LONGEST:
+        return f"{name} = {value}"
+    if isinstance(node, ast.AnnAssign):
+        return f"{name}: {ast.unparse(node.annotation)}"
+    return f"{name} = {value.partition('[')[0]}[...]"
 
 
 def entry(name: str) -> str:
@@ -190,16 +169,18 @@ def entry(name: str) -> str:
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         text = _code(_signature(node, short)) + _prose(docstring)
     else:
-        value = ast.unparse(node.value) if node.value else ""
-        text = _code(f"{short} = {value}") if len(value) < _LONGEST else ""
+        text = _code(_value(node, short))
         text += _prose(docstring)
-    return head + text + example(short) + "\n"
+    return head + text + "\n"
 
 
 def page(text: str) -> str:
-    """Return a page of the reference with everything after its markers written again, as ruff formats it."""
+    """Return a page of the reference with everything but its examples written again, as ruff formats it."""
     head, *rest = MARKER.split(text)
-    written = head + "".join(f"<!-- reference: {name} -->\n{entry(name)}" for name in rest[::2])
+    written = head
+    for name, old in zip(rest[::2], rest[1::2], strict=True):
+        _, marker, kept = old.partition(EXAMPLE)
+        written += f"<!-- reference: {name} -->\n{entry(name)}{marker}{kept}"
     command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", "page.md", "-"]
     done = subprocess.run(command, input=written.rstrip("\n") + "\n", stdout=subprocess.PIPE, text=True, check=True)
     return str(done.stdout)

@@ -57,6 +57,7 @@ _CONTEXT = "a TieredContext, such as TieredContext('You are ...', user_prompt=te
 _TIERS = "{'L0': Tier(files={'a.py': text})}"
 
 Message = dict[str, Any]
+"""A message of a request: `role` and `content`, as OpenAI and Anthropic spell them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ What the blocks of a page mean:
   `[...]` for any text in a line.
 - `<!-- figures vary -->` on the line before a block: what it prints has other figures on another machine.
 - `json`, `toml` and `yaml` without a title are examples of a form: they have to be well formed.
+- `<!-- if NAME is installed -->` before a block passes it over if that package cannot be imported.
 - `<!-- not run: WHY -->` before a block passes it over. Lines that make an environment or install are passed over, but
   what they install has to be an extra of ours.
 
@@ -19,6 +20,7 @@ page needs beside ours.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -128,7 +130,7 @@ def follow(page: Path, folder: Path) -> None:
     with _Python(folder, environment) as python:
         for block in read_blocks(text):
             where = f"{page.name}:{block.line}"
-            if block.said.startswith("not run: "):
+            if block.said.startswith("not run: ") or _is_missing(block):
                 continue
             if block.title:
                 target = folder / block.title
@@ -142,6 +144,12 @@ def follow(page: Path, folder: Path) -> None:
                 _run(where, block, folder, environment)
             else:
                 _well_formed(where, block)
+
+
+def _is_missing(block: Block) -> bool:
+    """Whether a block needs a package that is not installed."""
+    package = re.fullmatch(r"if (\w+) is installed", block.said)
+    return package is not None and importlib.util.find_spec(package[1]) is None
 
 
 def _run(where: str, block: Block, folder: Path, environment: dict[str, str]) -> None:

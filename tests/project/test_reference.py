@@ -1,0 +1,85 @@
+"""The pages under docs/reference: every name has a summary and an example that works by itself."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.pages import Block, read_blocks
+from tests.support.paths import ROOT
+
+PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
+SCRIPT = runpy.run_path(str(ROOT / "scripts" / "write_reference.py"))
+
+
+def split(page: Path) -> tuple[str, list[tuple[str, str]]]:
+    """Return what stands before the first name of a page, and each name with what the page says about it."""
+    head, *rest = SCRIPT["MARKER"].split(page.read_text("utf-8"))
+    return head, list(zip(rest[::2], rest[1::2], strict=True))
+
+
+def code(text: str) -> list[Block]:
+    """Return the Python that a test of the pages types, see `test_pages.py`."""
+    blocks = read_blocks(text)
+    return [block for block in blocks if block.language == "python" and not block.said.startswith("not run")]
+
+
+def described(name: str) -> str:
+    """Return the docstring of a name, as the script that writes the pages finds it."""
+    return str(SCRIPT["_found"](name)[1])
+
+
+def entries() -> list[tuple[str, str]]:
+    """Return every name of the reference with its text."""
+    return [entry for page in PAGES for entry in split(page)[1]]
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in entries()])
+def test_each_name_has_an_example(text: str) -> None:
+    """The example is short, it is run, and it shows what comes out of it."""
+    (example,) = code(text.partition("<!-- example -->\n")[2])
+    lines = [line for line in example.text.splitlines() if line.strip()]
+    assert 2 <= len(lines) <= 12
+    assert example.output, "the example prints nothing"
+
+
+def test_each_name_has_a_summary() -> None:
+    """The docstring of a name starts with one line that is a sentence, and it fits into the line."""
+    summaries = {name: described(name).split("\n\n")[0] for name, _ in entries()}
+    assert {name: text for name, text in summaries.items() if not re.fullmatch(r"[A-Z\"`].*\.", text)} == {}
+
+
+def bound(tree: ast.AST) -> set[str]:
+    """Return the names that code binds anywhere."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler):
+            names.add(node.name or "")
+    return names
+
+
+def unknown() -> Iterator[str]:
+    """Yield the names that examples use, and that neither they nor the start of their page bind."""
+    for page in PAGES:
+        head, named = split(page)
+        before = set(dir(builtins)).union(*(bound(ast.parse(block.text)) for block in code(head)))
+        for name, text in named:
+            for block in code(text):
+                tree = ast.parse(block.text)
+                used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+                yield from (f"{name}: {word}" for word in sorted(used - bound(tree) - before))
+
+
+def test_examples_stand_alone() -> None:
+    """A reader can paste any example after the start of its page: it needs no example before it."""
+    assert list(unknown()) == []
