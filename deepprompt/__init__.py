@@ -1,4 +1,4 @@
-"""Build the prompts of agent runtimes so that they are right, byte for byte, turn after turn.
+"""Build agent prompts that stay the same, byte for byte, from turn to turn.
 
 A public name is imported from its module when it is first used, so that a process pays only for what it needs.
 Type checkers and editors read the same names in `__init__.pyi`, which `scripts/write_stub.py` writes from `_NAMES`.

@@ -134,7 +134,7 @@ def _parsers(names: list[str], run: list[str]) -> dict[str, _Parser]:
     """Return the parsers of the program, named "", and of some commands; only those in `run` get their options."""
     parser = _Parser(
         prog="deepprompt",
-        description="Build the prompts of agent runtimes so that they are right, byte for byte, turn after turn.",
+        description="Build agent prompts that stay the same, byte for byte, from turn to turn.",
         epilog="Run 'deepprompt help COMMAND' or 'deepprompt COMMAND --help' for the options of a command.",
         allow_abbrev=False,
         formatter_class=_formatter,

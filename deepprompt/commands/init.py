@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
         write(text, target)
     write_lines([os.path.join(folder, path) if folder != os.curdir else path for path in files])
     parts = os.path.normpath(os.path.join(folder, _PARTS))
-    write_lines([f"now see it with: deepprompt build --preset {name} --parts {parts}"])
+    write_lines([f"to see the prompt: deepprompt build --preset {name} --parts {parts}"])
     return 0
 
 

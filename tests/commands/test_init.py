@@ -28,7 +28,7 @@ def test_a_preset_of_its_own(
     home = "prompts/pilot/1.0.0"
     assert made(tmp_path / "pilot") == FILES | {f"{home}/preset.toml", f"{home}/about.md", f"{home}/rules.md"}
     assert capsys.readouterr().out.splitlines()[-1] == (
-        "now see it with: deepprompt build --preset pilot --parts pilot/prompts"
+        "to see the prompt: deepprompt build --preset pilot --parts pilot/prompts"
     )
     preset = load_preset("pilot", tmp_path / "pilot/prompts")
     assert preset.compose().text.startswith("You are pilot, an agent.")
