@@ -243,8 +243,8 @@ def _version_key(version: str) -> Version:
 
 def _meeting(versions: list[str], specifier: str) -> list[str]:
     """Return the versions that meet a specifier. Pre-releases count only if nothing else meets it."""
-    if len(versions) == 1 and not specifier:  # nothing to choose from
-        return versions
+    if not specifier:  # by far the most frequent ask; the import below takes as long as a small prompt
+        return [version for version in versions if not _version_key(version).is_prerelease] or versions
     from packaging.specifiers import SpecifierSet
 
     return list(SpecifierSet(specifier).filter(versions))

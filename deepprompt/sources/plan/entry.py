@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from deepprompt.frozen import dataclass
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:

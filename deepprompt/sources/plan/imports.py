@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
+from deepprompt.frozen import replace
 from deepprompt.prompt import Note
 from deepprompt.sources.files import shown_path
 from deepprompt.sources.plan.entry import Entry

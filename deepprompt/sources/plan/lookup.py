@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from deepprompt.frozen import dataclass
 from deepprompt.prompt import Note
 from deepprompt.sources.files import list_below, reason_of, shown_path
 from deepprompt.sources.front_matter import parse, split

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from deepprompt.errors import SourceError
+from deepprompt.frozen import dataclass
 from deepprompt.sources.files import clean_path, path_text, reason_of, shown_path
 from deepprompt.sources.plan.profile import Profile
 

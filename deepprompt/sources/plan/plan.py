@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 
+from deepprompt.frozen import dataclass, field, replace
 from deepprompt.prompt import Note
 from deepprompt.sources.files import path_text
 from deepprompt.sources.instructions import DEFAULT_PROFILE, InstructionFile, InstructionFiles

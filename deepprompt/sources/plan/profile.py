@@ -6,7 +6,7 @@ of an agent, so no agent has code of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from deepprompt.frozen import dataclass, field
 
 AT = ("home", "walk", "root", "cwd", "touch")
 KINDS = ("global", "project", "local", "rule")

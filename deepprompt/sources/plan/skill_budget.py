@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from deepprompt.frozen import replace
 from deepprompt.prompt import Note
 
 TYPE_CHECKING = False  # as type checkers know it, without the import

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from deepprompt.errors import FileRefusedError, SourceError
+from deepprompt.frozen import dataclass
 from deepprompt.prompt import Note, sha256_hex
 from deepprompt.sources.files import list_below, read_below, reason_of, refuse_claude, shown_path
 from deepprompt.sources.front_matter import first_heading, parse, plain_fields, split

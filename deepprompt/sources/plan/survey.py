@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 from deepprompt.errors import FileRefusedError
+from deepprompt.frozen import replace
 from deepprompt.prompt import Note
 from deepprompt.sources.files import Contents, read_below, refuse_claude, shown_path
 from deepprompt.sources.front_matter import split
