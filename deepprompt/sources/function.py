@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from inspect import ismethod
 from typing import Any
@@ -209,17 +210,33 @@ def _run(order: bytes, surroundings: Scene, timeout: float, give_up: Callable[[]
 
 def _wait(process: subprocess.Popen[bytes], timeout: float, give_up: Callable[[], bool], said: int) -> str:
     """Wait for the end of a process. Return "" if it ended, or else why it has to be killed."""
-    deadline, pause = time.monotonic() + timeout, 0.001
-    while not _has_ended(process):
-        if time.monotonic() > deadline:
-            return f"not done after {timeout:g} seconds; a longer timeout (--timeout SECONDS) gives it more"
-        if give_up():
-            return "given up"
-        if os.fstat(said).st_size > _MOST_SAID:
-            return f"it wrote more than {_MOST_SAID >> 20} MiB to standard error"
-        time.sleep(pause)
-        pause = min(2 * pause, _GLANCE)
+    deadline = time.monotonic() + timeout
+    with _pause_until_end(process) as pause:
+        while not _has_ended(process):
+            if time.monotonic() > deadline:
+                return f"not done after {timeout:g} seconds; a longer timeout (--timeout SECONDS) gives it more"
+            if give_up():
+                return "given up"
+            if os.fstat(said).st_size > _MOST_SAID:
+                return f"it wrote more than {_MOST_SAID >> 20} MiB to standard error"
+            pause(_GLANCE)
     return ""
+
+
+@contextmanager
+def _pause_until_end(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], object]]:
+    """Yield a function that waits some seconds, and on Linux no longer than until the process ends."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # another system
+        yield time.sleep
+        return
+    try:
+        end = select.poll()
+        end.register(descriptor, select.POLLIN)
+        yield lambda seconds: end.poll(1_000 * seconds)
+    finally:
+        os.close(descriptor)
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:

@@ -459,6 +459,12 @@ def test_given_up(project: Path) -> None:
     assert time.monotonic() - begin < 20
 
 
+def test_a_system_that_cannot_wait_for_a_process(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no descriptor tells the end of a process, it is looked for again and again."""
+    monkeypatch.delattr("os.pidfd_open", raising=False)
+    assert made(project, "import time\ndef make():\n    time.sleep(0.1)\n    return 'x'") == "x"
+
+
 def test_much_is_said(project: Path) -> None:
     """What a function prints is nobody's business, even if it is much; of errors the last line is kept."""
     code = """

@@ -183,7 +183,9 @@ class _Caller:
         with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_AT_ONCE)) as pool:
             try:
                 for last in (False, True):
-                    list(pool.map(note, [n for n, move in enumerate(moves) if (move.then is not None) == last]))
+                    numbers = [n for n, move in enumerate(moves) if (move.then is not None) == last]
+                    # The move that makes the copy comes first: the others run while it waits for the disk.
+                    list(pool.map(note, sorted(numbers, key=lambda number: moves[number].copied is None)))
                 return [found[number] for number in range(len(moves))]
             except BaseException:  # such as an interrupt: stop everything that was started
                 self.given_up.set()
