@@ -149,11 +149,13 @@ def _follow_git_file(top: str) -> tuple[str, str]:
 
 
 def _read(root: str, path: str, limit: int = _MOST_SMALL) -> Contents:
-    """Read a whole file of a git directory; git itself makes no links there."""
+    """Read a whole file of a git directory, given by its real path; git itself makes no links there."""
     tries = 0
     while True:
         try:
-            return read_below(root, path, limit, lambda really: None if really == path else "a link", whole=True)
+            return read_below(
+                root, path, limit, lambda really: None if really == path else "a link", whole=True, real_root=root
+            )
         except FileRefusedError as error:
             tries += 1
             # git itself replaces a ref or an index by a new one. Then read the new one.

@@ -74,7 +74,7 @@ def find_program(name: str, outside: tuple[str, ...]) -> str:
 
 def work_trees(*folders: str) -> tuple[str, ...]:
     """Return these folders, and every folder around them that is the top of a repository."""
-    found = {os.path.realpath(folder) for folder in folders}
+    found = {os.path.realpath(folder) for folder in set(folders)}
     for place in tuple(found):
         while place != os.path.dirname(place):
             if os.path.lexists(os.path.join(place, ".git")):
