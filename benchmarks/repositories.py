@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -74,6 +75,7 @@ def make_small(folder: Path) -> Path:
         _git(folder, "add", "--all")
         _git(folder, "commit", "--quiet", "--message", f"Version {number}")
     _write(folder, {"README.md": "# Changed\n", "new.py": "new = True\n"})
+    _settle(folder)
     return folder
 
 
@@ -84,8 +86,17 @@ def make_large(folder: Path, files: int, dirty: int) -> Path:
     _git(folder, "add", "--all")
     _git(folder, "commit", "--quiet", "--message", "All of it")
     _write(folder, {f"part_{n % 500}/file_{n}.txt": "changed\n" for n in range(0, files, files // dirty)})
-    _git(folder, "status")  # the index is fresh, as it is where people work
+    _settle(folder)
     return folder
+
+
+def _settle(folder: Path) -> None:
+    """Let the index be a second newer than the files that it names, as it is where people work.
+
+    Before that, every plain `git status` writes the index anew, and each snapshot after it counts as a first one.
+    """
+    time.sleep(1.1)
+    _git(folder, "status")
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:
