@@ -469,6 +469,26 @@ def test_the_prefix_holds_no_body_and_no_path(tmp_path: Path) -> None:
     assert load_skills(tmp_path).index_text() == f"a | b | direct | {hash12('secret body')} | \n"
 
 
+@pytest.mark.seed("003.19")
+def test_21_no_path_of_ours_enters_the_index_and_a_description_stays_as_written(tmp_path: Path) -> None:
+    """An author's own path is their text, on every machine the same; where the file was found is not in the prefix.
+
+    A description that names this very folder has the same line in any other folder: rewriting it would make the
+    prefix depend on the machine.
+    """
+    here, there = tmp_path / "here", tmp_path / "there"
+    text = f"---\ndescription: see {here}/run.sh\n---\nbody"
+    lines = []
+    for root in (here, there):
+        write(root, "skills/plain/SKILL.md", "body")
+        write(root, "skills/x/SKILL.md", text)
+        lines.append(load_skills(root, root).index_text())
+    assert lines[0] == lines[1]
+    own = f"see {here}/run.sh"[:80]
+    assert lines[0] == f"plain |  | direct | {hash12('body')} | \nx | {own} | direct | {hash12('body')} | \n"
+    assert str(tmp_path) not in lines[0].replace(own, "")
+
+
 @pytest.mark.parametrize(("text", "body"), BODIES.values(), ids=BODIES)
 def test_a_body_is_read_on_demand(tmp_path: Path, text: str, body: str) -> None:
     """The body is what follows the front matter, trimmed, with nothing hidden."""

@@ -1,4 +1,4 @@
-"""DP4: parts that are empty, too large or repeated, and instruction files that will be truncated."""
+"""DP4: parts that are empty, unfilled, too large or repeated, and instruction files that will be truncated."""
 
 from __future__ import annotations
 
@@ -36,9 +36,19 @@ RULES = (
         "An instruction file is longer than what is read of it, so the model never sees its end.",
         "Shorten it, or move details into files that it names.",
     ),
+    Rule(
+        "DP405",
+        "unfilled",
+        "A rendered prompt still has a directive or a variable that something should have replaced.",
+        "Give it a value; put it into backticks or code if the model should see its name.",
+    ),
 )
 
 _SECTION = re.compile(r"^#{1,2} ", re.MULTILINE)
+# A directive of a template stands alone on its line. A variable stands in prose, not in a word, a path or a command.
+_DIRECTIVE = re.compile(r"^[ \t]*+(\$\$(?:[A-Z][A-Z0-9_]*+|include [^\s$]++))[ \t]*$", re.MULTILINE)
+_VARIABLE = re.compile(r"(?<!\S)\$\{([A-Z][A-Z0-9_]*+)\}(?=[\s.,;:!?)]|$)")
+_OF_A_SHELL = frozenset(("EDITOR", "HOME", "LANG", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER"))
 _BEGINNING = 80
 _BETWEEN = 240  # the most characters between two paragraphs of one repeated passage: a heading, a short line
 _FEWEST = 14  # the fewest different characters in a passage that means something
@@ -52,12 +62,14 @@ _FORM = re.compile(
 
 
 def find(subject: Subject, limits: Limits) -> Iterator[Finding]:
-    """Yield parts that are empty, too large, repeated or truncated."""
+    """Yield parts that are empty, too large, repeated, truncated or not filled."""
     parts = [part for part in subject.segments if part.role in ("", "system") and part.kind != "setting"]
     parts = [part for part in parts if subject.is_sent_whole(part)]
     for part in parts:
         yield from _size(subject, part, limits)
         yield from _cut(subject, part, limits)
+        if not subject.is_file:  # a file may be a template, which is where such things belong
+            yield from _unfilled(subject, part)
     yield from _repeated(subject, parts, limits.repeated_characters)
 
 
@@ -86,6 +98,20 @@ def _cut(subject: Subject, part: Segment, limits: Limits) -> Iterator[Finding]:
     elif part.origin.endswith(WHITELIST) and part.text.rstrip().endswith(TRUNCATION_MARKER):
         line = part.text.count("\n", 0, len(part.text.rstrip())) + 1
         yield Finding("DP404", f"{part.origin} was cut", subject.name, part.place, line)
+
+
+def _unfilled(subject: Subject, part: Segment) -> Iterator[Finding]:
+    if part.kind == "tool" or ("$$" not in part.text and "${" not in part.text):
+        return
+    text, lines = without_code(plain(part)), Lines(part.text)
+    places = {match.start(1): match[1] for match in _DIRECTIVE.finditer(text)}
+    for match in _VARIABLE.finditer(text):
+        before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        quoted = before.count("`") % 2 or before.count('"') % 2
+        if not quoted and match[1] not in _OF_A_SHELL:
+            places[match.start()] = match[0]
+    for place, said in sorted(places.items()):
+        yield Finding("DP405", f"{said} is sent as it stands", subject.name, part.place, *lines.at(place))
 
 
 def _repeated(subject: Subject, parts: Sequence[Segment], shortest: int) -> Iterator[Finding]:

@@ -194,6 +194,9 @@ FOUND = {
     "end-of-a-sequence": ("Be kind.</s>", "DP304"),
     "tool-of-a-vocabulary": ("[TOOL_RESULTS]", "DP304"),
     "empty": (" \n", "DP401"),
+    "directive-left": ("You review code.\n  $$PGC_CONTEXT \nBe kind.", "DP405"),
+    "include-left": ("$$include notes/style.txt", "DP405"),
+    "variable-left": ("You work in ${CWD}.", "DP405"),
     "said-twice": (f"{LONG[:130]}\n\nAnd once more:\n\n{LONG[:130]}", "DP403"),
     "key": (f"Use {KEYS['aws-session'][1]}.", "DP501"),
     "password": ("Use https://deploy:Vq8rTn2xLw@git.brightwater.io/x", "DP501"),
@@ -678,6 +681,35 @@ def test_instruction_files_that_will_be_cut() -> None:
     part = Part("instructions", "[AGENTS.md]\nBe kind.\n... [truncated]", Pace.PROJECT, "file:AGENTS.md")
     found = linted(Prompt((part,)))
     assert [(f.code, f.line, f.message) for f in found] == [("DP404", 3, "file:AGENTS.md was cut")]
+
+
+NAMED_NOT_LEFT = {
+    "shell": "Files below ${HOME} are yours.",
+    "backticks": "Scripts get `cd ${PLUGIN_ROOT} && make`.",
+    "command": 'git commit -m "task ${TASK} done"',
+    "path": "Logs go to ${PLUGIN_DATA}/logs.",
+    "code": "```sh\n$$PGC_CONTEXT\necho ${CWD}\n```",
+    "mathematics": "$$\nE = mc\n$$\n\n$$x$$",
+    "in-a-line": "Context: $$PGC_CONTEXT",
+}
+
+
+@pytest.mark.parametrize("text", NAMED_NOT_LEFT.values(), ids=NAMED_NOT_LEFT)
+def test_a_name_in_code_is_not_left_unfilled(text: str) -> None:
+    """Prompts explain the variables of shells, and `$$NAME` within a line is literal."""
+    assert linted(text) == []
+
+
+def test_21_a_raw_directive_is_found_in_a_rendered_prompt_and_not_in_a_file() -> None:
+    """A file may be a template or a part, where directives and variables belong; a rendered prompt has none."""
+    text = "You work in ${CWD}.\n\n$$PGC_CONTEXT\n"
+    found = linted({"system": text, "messages": [{"role": "user", "content": text}]})
+    assert [(one.code, one.line, one.column, one.message) for one in found] == [
+        ("DP405", 1, 13, "${CWD} is sent as it stands"),
+        ("DP405", 3, 1, "$$PGC_CONTEXT is sent as it stands"),
+    ]
+    segment = Segment("templates/review.txt", "system", "system", text, joins=True)
+    assert lint(Subject("templates/review.txt", (segment,), is_file=True)) == []
 
 
 def test_a_key_is_found_once_in_a_text() -> None:

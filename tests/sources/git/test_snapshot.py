@@ -463,7 +463,7 @@ def test_submodule_seen_from_above(tmp_path: Path) -> None:
 
 
 def test_unborn(tmp_path: Path) -> None:
-    """Before the first commit there is no branch and no commit, but a status and a diff."""
+    """Before the first commit there is a status and a diff, but no commit and, by decision, no branch."""
     tmp_path = tmp_path / "repository"
     tmp_path.mkdir()
     git(tmp_path, "init", "--quiet", "--initial-branch=main")
