@@ -28,7 +28,10 @@ _ASK = r"([^@~=!<>\s]+)(?:@(\S+)|\s*([~=!<>].*))?"
 
 
 class Catalog:
-    """A collection of parts by family, version and name. `bundled`, `from_folder` and `from_package` return one."""
+    """A collection of parts by family, version and name. `bundled`, `from_folder` and `from_package` return one.
+
+    Raises `AssetError` if its files were changed or are not laid out as FAMILY/VERSION/PART.md.
+    """
 
     def __init__(self, label: str, read: Callable[[str], bytes], paths: Iterable[str] | None = None) -> None:
         self.label = label
@@ -52,7 +55,10 @@ class Catalog:
         return tuple(sorted({path.split("/")[0] for path in self._paths if path.count("/") >= 2}))
 
     def versions(self, family: str) -> list[str]:
-        """Return the versions of a family, oldest first."""
+        """Return the versions of a family, oldest first.
+
+        Raises `UnknownPartError` for an unknown family, and `AssetError` for a folder that is not named by a version.
+        """
         found = {path.split("/")[1] for path in self._paths if path.count("/") >= 2 and path.startswith(f"{family}/")}
         if not found:
             none = "none; parts are laid out as FAMILY/VERSION/PART.md"
@@ -82,8 +88,9 @@ class Catalog:
     def resolve(self, ask: str, file: str = "") -> tuple[str, str]:
         """Return family and version for `family`, `family@1.0.0` or a specifier such as `family~=1.0`.
 
-        A family alone, or a specifier that several versions meet, means the newest of them; a pre-release only
-        where it is asked for or nothing else meets. With `file`, only versions that have such a file count.
+        A family alone, or a specifier that several versions meet, means the newest of them; a pre-release only where it
+        is asked for or nothing else meets. With `file`, only versions that have such a file count. Raises
+        `UnknownPartError` if no family or version matches.
         """
         if not isinstance(ask, str):
             from deepprompt.arguments import wrong
@@ -129,14 +136,20 @@ class Catalog:
         return f"{family}/{version}/{file}" in self._paths
 
     def file(self, family: str, version: str, name: str) -> str:
-        """Return the exact text of any file of a version."""
+        """Return the exact text of any file of a version.
+
+        Raises `UnknownPartError` if there is no such file, and `AssetError` if it was changed or cannot be read.
+        """
         path = f"{family}/{version}/{name}"
         if path not in self._texts:
             self._texts[path] = self._decoded(path, self._load(path))
         return self._texts[path]
 
     def text(self, family: str, version: str, part: str) -> str:
-        """Return the exact text of a part."""
+        """Return the exact text of a part.
+
+        Raises `UnknownPartError` if there is no such part, and `AssetError` if it was changed or cannot be read.
+        """
         return self.file(family, version, part + SUFFIX)
 
     def origin(self, family: str, version: str, part: str) -> str:
@@ -185,7 +198,10 @@ def bundled() -> Catalog:
 
 
 def from_folder(folder: str | os.PathLike[str]) -> Catalog:
-    """Return the catalogue in a folder laid out like `deepprompt/assets`."""
+    """Return the catalogue in a folder laid out like `deepprompt/assets`.
+
+    Raises `AssetError` if there is no such folder. A file that cannot be read raises it when you ask for the file.
+    """
     root = path_text(folder, "from_folder", error=AssetError)
     if not os.path.isdir(root):
         raise AssetError(f"no folder of parts at {root!r}")
@@ -205,7 +221,10 @@ def from_folder(folder: str | os.PathLike[str]) -> Catalog:
 
 
 def from_package(package: str, folder: str = "assets") -> Catalog:
-    """Return the catalogue in a folder of an installed package."""
+    """Return the catalogue in a folder of an installed package.
+
+    Raises `AssetError` if the package is not installed or has no such folder.
+    """
     from importlib_resources import files
 
     from deepprompt.arguments import expect

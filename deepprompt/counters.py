@@ -183,7 +183,10 @@ def count_tokens(text: str, model: str = "") -> int:
 
 
 def calibrate(measured: Iterable[tuple[int, int]]) -> ByBytes:
-    """Return an estimate learnt from recorded requests, given as pairs of bytes and counted input tokens."""
+    """Return an estimate learnt from recorded requests, given as pairs of bytes and counted input tokens.
+
+    Raises `UsageError` if there is no pair with both numbers.
+    """
     pairs = [(size, tokens) for size, tokens in measured if size > 0 and tokens > 0]
     if not pairs:
         raise UsageError("nothing to calibrate by: no request with both a text and its input tokens")

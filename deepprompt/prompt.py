@@ -137,9 +137,9 @@ class Prompt:
         *,
         fixed_order: bool,
     ) -> Prompt:
-        """Return a prompt of parts whose order was checked before: what a turn of a session costs is all but this.
+        """Return a prompt of parts whose order was checked before, without checking it again.
 
-        Several prompts can be made with the same `tools`: each has copies of its own, made when they are asked for.
+        Several prompts can share `tools`: each makes copies of its own when you ask for them.
         """
         prompt = object.__new__(cls)
         prompt.__dict__.update(parts=parts, shared_tools=tools, notes=notes, fixed_order=fixed_order, messages=())

@@ -24,7 +24,10 @@ class Fingerprint:
 
 
 def fingerprint(system: str, tools: Iterable[Mapping[str, object]] | None = None) -> Fingerprint:
-    """Return the fingerprint of a prefix. The order of tools and of their keys does not change it."""
+    """Return the fingerprint of a prefix. The order of tools and of their keys does not change it.
+
+    Raises `ToolError` for a tool without a name, or one that is not JSON.
+    """
     expect(system, str, "fingerprint: system", "text, such as prompt.text", ToolError)
     system_hash = sha256_hex(scrub(system))
     tools_hash = sha256_hex(canonical_tools(tools or ()))

@@ -100,11 +100,17 @@ class RequestTemplate:
         """The tokens of the input that every row has, by estimate."""
 
     def body(self, row: Row) -> bytes:
-        """Return the JSON of the request for a row: the bytes that `build_request` gives for its values."""
+        """Return the JSON of the request for a row: the bytes that `build_request` gives for its values.
+
+        Raises `MessageError` for a value that is missing or blank.
+        """
         return self.bodies([row])[0]
 
     def bodies(self, rows: Sequence[Row]) -> list[bytes]:
-        """Return the JSON of the request for each of several rows."""
+        """Return the JSON of the request for each of several rows.
+
+        Raises `MessageError` for a value that is missing or blank.
+        """
         return [self._format % texts for texts in zip(*map(escaped, self.texts(rows)), strict=True)]
 
     def texts(self, rows: Sequence[Row]) -> list[list[str]]:

@@ -75,7 +75,7 @@ class Explanation:
     """How the tokens were counted."""
     exact: bool
     notes: tuple[Note, ...] = ()
-    """What was neutralised, refused, cut or skipped when the prompt was built, as far as it is known."""
+    """Anything that was changed, refused, truncated or skipped when the prompt was built, if known."""
 
     @cached_property
     def bytes(self) -> int:
@@ -104,7 +104,10 @@ class Explanation:
 
 
 def explain(request: object, counter: Counter = ESTIMATE) -> Explanation:
-    """Return the parts of a prompt or a request. Pass anything that `read_request` takes, or segments."""
+    """Return the parts of a prompt or a request. Pass anything that `read_request` takes, or segments.
+
+    Raises `MessageError` for a value that is neither.
+    """
     given = as_segments(request)
     settings = tuple((segment.place, segment.text) for segment in given if segment.kind == "setting")
     segments = [segment for segment in given if segment.kind != "setting"]

@@ -30,7 +30,7 @@ class ModelPrice:
 
 
 class Prices:
-    """The prices of one date."""
+    """The prices of one date. Raises `AssetError` for data of another form."""
 
     def __init__(self, data: Mapping[str, Any], label: str) -> None:
         models = data.get("models") if isinstance(data, Mapping) else None

@@ -61,7 +61,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A line or an entry of a log that no request could be made of."""
+    """A line or an entry of a log that holds no request."""
 
     where: str
     why: str

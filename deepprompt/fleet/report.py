@@ -21,7 +21,7 @@ from deepprompt.words import Engine
 
 @dataclass(slots=True)
 class Report:
-    """The sums, and what makes money of them."""
+    """The sums of a report, and methods that turn them into money."""
 
     tally: Tally
     prices: Prices
@@ -30,7 +30,7 @@ class Report:
     what_if: str = ""
     """The cause that was left out in a second simulation."""
     parts: str = ""
-    """How the logs were cut into parts, if they were."""
+    """How the logs were divided into parts, if they were."""
 
     def causes(self) -> list[Cause]:
         """Return the causes, those that cost most money first."""

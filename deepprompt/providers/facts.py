@@ -28,7 +28,10 @@ _FILE_LIMIT = 1 << 24
 
 
 class Facts:
-    """The facts of one date. Use `rules(provider, model)` to look something up."""
+    """The facts of one date. Use `rules(provider, model)` to look something up.
+
+    Raises `AssetError` for data of another form, and for a provider that the facts do not have.
+    """
 
     def __init__(self, data: Mapping[str, Any], label: str) -> None:
         self.label = label

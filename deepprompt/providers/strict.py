@@ -29,11 +29,11 @@ _Schema = dict[str, Any]
 
 
 def strict_schema(schema: Mapping[str, Any], provider: StrictProvider) -> dict[str, Any]:
-    """Return a copy of a tool's input schema that the strict mode of a provider takes.
+    """Return a copy of a tool's input schema that the strict mode of a provider accepts.
 
-    Bounds that it does not take go into descriptions. Where every parameter is required, one that may be left out
-    becomes one that may be null: leave nulls out of the arguments before you use them. A schema that cannot be said in
-    the provider's part of JSON Schema is a `ToolError` that names every place.
+    Limits that the mode does not support, such as `minimum`, move into descriptions. If the mode requires every
+    parameter, an optional one becomes one that may be null: drop the nulls from the arguments before you use them.
+    Raises `ToolError`, with every place, for a schema that the mode cannot express.
     """
     writer = _Writer(facts_of(provider), provider)
     expect(schema, Mapping, "strict_schema: schema", "the input schema of a tool", ToolError)

@@ -34,10 +34,11 @@ BOUNDS = {
 
 
 def strict_problems(schemas: Iterable[Mapping[str, Any]], provider: StrictProvider) -> list[str]:
-    """Return what the strict mode of a provider does not take in the schemas of one request's tools, or too much of it.
+    """Return the problems that a provider's strict mode has with the schemas of one request's tools.
 
-    Some limits are for all strict tools of a request together: Anthropic takes twenty, with 24 parameters that may be
-    left out. Without problems the list is empty.
+    Some limits apply to all strict tools of a request together: Anthropic accepts twenty tools, with 24 optional
+    parameters in total. The list is empty if there are no problems. Raises `ToolError` for a provider whose strict mode
+    is not known.
     """
     facts = facts_of(provider)
     each = [dict(schema) for schema in schemas]

@@ -18,7 +18,10 @@ from deepprompt.providers.dialect import UsageShape, items, value_at
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of one response, or of several added up, counted the same way for every provider."""
+    """The tokens of one response, or of several added up, counted the same way for every provider.
+
+    Raises `UsageError` for numbers that contradict each other.
+    """
 
     input: int = 0
     """Every input token, cached or not."""
@@ -27,7 +30,7 @@ class Usage:
     """Tokens by lifetime, read-only and without zeros; the lifetime is "" if the provider does not report it."""
     output: int = 0
     tells_cache: bool = True
-    """Whether anything was said of the cache. If not, `cached_read` is 0 only because nobody knows better."""
+    """Whether the response reports on the cache at all. If not, `cached_read` is 0 because it is unknown."""
 
     def __post_init__(self) -> None:
         """Sort the lifetimes and refuse impossible numbers."""

@@ -235,7 +235,8 @@ def build_request(
     `"own"` (those in the messages, and the end of the prefix) or `"none"`. The default is `"own"` if the messages carry
     any, else `"auto"`. `prefix_lifetime` and `lifetime` ask for cache entries of the prefix and of the conversation
     that live longer. `sent` is how many of the messages the previous request had; by default, all before the last
-    response.
+    response. Raises `MessageError` for messages, options or a target that no provider takes, and `ToolError` for a bad
+    tool.
     """
     builder = _builder(prompt, messages, to, model, tools, facts)
     if sent is not None:
@@ -257,7 +258,8 @@ def build_cached_content(
 ) -> Request:
     """Return the request that makes Gemini's cached content: the static prefix, the tools, messages up to a mark.
 
-    The response has a name; `build_request(..., to="gemini", cached_content=NAME)` then sends only the rest.
+    The response has a name; `build_request(..., to="gemini", cached_content=NAME)` then sends only the rest. Raises
+    `MessageError` for a wrong `ttl`, and as `build_request` does.
     """
     return _builder(prompt, messages, "gemini", model, tools, facts).build_cached_content(_in_seconds(ttl))
 

@@ -51,12 +51,12 @@ class Session:
     """One conversation on a frozen prefix.
 
     `on_change` says what happens when a part or a tool of the prefix changes. With `"notice"` the session tells the
-    model in a message at the end; with `"wait"` the change waits for the next epoch. `"native"` is as `"notice"`, but
-    tools that come or go are told by the provider's own means where it has them, so that the model can call a new one.
+    model in a message at the end; with `"wait"` the change waits for the next epoch. `"native"` is like `"notice"`, but
+    added and removed tools are announced in the provider's own way if it has one, so that the model can call them.
     Changes to released wording always wait. The state of the project, everything after the boundary of a prompt, is
     sent whenever it changes. A prompt may be a plain text, which has no tools and no boundary.
 
-    One task uses a session at a time: a call during another one raises a `SessionError`.
+    One task at a time: a call during another one raises `SessionError`. A bad message raises `MessageError`.
     """
 
     def __init__(self, prompt: Prompt | str, *, on_change: OnChange = "notice") -> None:
@@ -144,10 +144,10 @@ class Session:
     def append(self, message: object) -> None:
         """Append any message, such as a response or a tool result, as any of the providers spells it.
 
-        It may be a mapping or an SDK's object, and a response may be whole. What a response holds is kept as it is and
-        goes back to its own provider; another one that cannot take it is sent the rest, and the request's notes say so.
-        A message that no provider takes is refused, and nothing is appended. Before a user's own message, the session
-        says what changed, as `user` does.
+        It may be a mapping or an SDK's object, and a response may be whole. A response is stored unchanged and goes
+        back to its own provider as it came. Another provider gets what it can take of it, and the request's notes list
+        the rest. A message that no provider takes is refused, and nothing is appended. Before a user's own message, the
+        session says what changed, as `user` does.
         """
         self.extend([message])
 
@@ -336,7 +336,7 @@ class Session:
         """Return a session that goes on from a summary in place of the conversation: a text, or the model's response.
 
         Prefix, tools, epoch and records stay, so the prefix is read from the cache; `shared` is its size, and `note`
-        says what the summary costs. What the model was told of the project and of changes is told again.
+        says what the summary costs. The state of the project and all notices are sent again.
         """
         text = summary if isinstance(summary, str) else text_of_summary(summary, plain_messages(summary))
         with self._alone:

@@ -33,7 +33,10 @@ class StreamedResponse:
         self._collector: _Collector | None = None
 
     def add(self, event: object) -> str:
-        """Take the next event, and return the text that it adds to the response, "" if it adds none."""
+        """Take the next event, and return the text that it adds to the response, "" if it adds none.
+
+        Raises `MessageError` if the stream reports an error, or if the event does not fit the ones before it.
+        """
         plain = from_sdk(event)
         if not isinstance(plain, Mapping):
             raise MessageError(f"an event of a stream is a mapping or an SDK's object, not {type(event).__name__}")
@@ -50,7 +53,7 @@ class StreamedResponse:
 
     @property
     def response(self) -> Payload:
-        """The response so far, in the provider's own form."""
+        """The response so far, in the provider's own form. Raises `MessageError` if no event has arrived."""
         if self._collector is None:
             raise MessageError("no event of a response has arrived yet")
         try:

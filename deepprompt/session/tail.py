@@ -20,9 +20,9 @@ _KIND = "tail"
 
 
 class Tail:
-    """A frozen prefix, and the news about it.
+    """A frozen prefix, and notices about everything that changed since.
 
-    `prefix` goes into the framework once, as its system prompt and tools. Before each message of the user, `news` says
+    Give `prefix` to the framework once, as its system prompt and tools. Before each message of the user, `news` returns
     what the model does not know yet. `on_change` is as in `Session`: with `"wait"`, only the project's state is news.
     """
 
@@ -39,11 +39,11 @@ class Tail:
 
     @property
     def waiting(self) -> tuple[Change, ...]:
-        """Changes of the prefix that are not told: they need a new tail."""
+        """Changes of the prefix that the model is not told about: they need a new tail."""
         return self._notices.waiting
 
     def news(self, prompt: Prompt | str | None = None) -> str:
-        """Return what changed since the last call, "" if nothing did. It counts as told from now on.
+        """Return what changed since the last call, "" if nothing did. The tail assumes that you send it.
 
         Pass the prompt as you would build it now. The first news holds the state of the project. Put the text where the
         framework stores it: news that is missing from the next request breaks the cache there.
@@ -70,7 +70,10 @@ class Tail:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tail:
-        """Return a saved tail: its next news is what it would have been without the break."""
+        """Return a saved tail: its next news is what it would have been without the break.
+
+        Raises `SessionError` if the file cannot be read, is damaged, or holds something else.
+        """
         name = os.fspath(path)
         state = unpack(read_file(name), name)
         if state.get("kind") != _KIND:

@@ -48,7 +48,7 @@ class Tiers:
     """Makes a `TieredContext` each turn.
 
     The strategy is `"strict"`, with which every text in it is current, or a `Ledger`, which keeps outdated copies for a
-    while. `to` and `model` say whose prices and marks count.
+    while. The prices and cache marks are those of `to` and `model`. Raises `SessionError` for an unknown strategy.
     """
 
     def __init__(
@@ -83,8 +83,9 @@ class Tiers:
         """Return the context of the next turn.
 
         `selected` are the paths of the files that the model should see. `history` is the conversation so far, without
-        the current message. The system prompt is the bundled one, or `system.md` and `system_extra.md` in the folder
-        of the repository. A selected file that cannot be shown is left out, and `notes` say why.
+        the current message. The system prompt is the bundled one, or `system.md` and `system_extra.md` in the folder of
+        the repository. A selected file that cannot be shown is left out, and `notes` say why. Raises `MessageError` for
+        a history that is not a list of messages.
         """
         expect(repository, CodeRepository, "Tiers.next: repository", "what load_repository returns", MessageError)
         paths = expect_each(selected, str, "Tiers.next: selected", "paths of files", MessageError)
@@ -106,7 +107,10 @@ class Tiers:
         )  # fmt: skip
 
     def explain(self) -> TierReport:
-        """Return what the last turn did, and what it costs by estimate."""
+        """Return what the last turn did, and what it costs by estimate.
+
+        Raises `SessionError` before the first turn.
+        """
         if self._report is None:
             raise SessionError("there was no turn yet; call next() first")
         return self._report
@@ -123,7 +127,10 @@ class Tiers:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tiers:
-        """Return the tiers that a file has. The next turn is the same, byte for byte, as without saving."""
+        """Return the tiers that a file has. The next turn is the same, byte for byte, as without saving.
+
+        Raises `SessionError` if the file cannot be read or `save` did not write it.
+        """
         name = os.fspath(path)
         state = unpack(read_file(name), name)
         try:

@@ -43,7 +43,7 @@ class TierReport:
     turn: int
     kept: int
     reason: str
-    """Why tiers were laid out anew; "" if all stayed."""
+    """Why the tiers were rearranged; "" if all stayed."""
     moved: tuple[tuple[str, str, str], ...]
     """Each piece that is in another place than before, with that place and the new one; "-" for none."""
     tokens: Mapping[str, int]

@@ -24,7 +24,7 @@ _WHY = "as it was sent"
 class Watch:
     """The requests of one conversation, to one provider and model, as a framework sends them.
 
-    Use one for each conversation: a subagent has its own.
+    Use one for each conversation: a subagent has its own. Raises `MessageError` without a model.
     """
 
     def __init__(self, to: Target, model: str, *, facts: Facts | None = None) -> None:
@@ -45,7 +45,8 @@ class Watch:
 
         `body` is the JSON that was sent. `usage` is the response, its usage in any provider's or framework's form that
         `read_usage` takes, or a `Usage`. `at` is when the request was started, in seconds; without it, expiry is not
-        considered.
+        considered. Raises `MessageError` for a body that is not a request, and `UsageError` for a response without
+        usage.
         """
         if not isinstance(body, Mapping):
             raise MessageError(f"Watch.saw: body is the JSON of a request, not {type(body).__name__}")

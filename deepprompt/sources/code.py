@@ -54,7 +54,7 @@ class CodeRepository:
     texts: dict[str, tuple[_Signature, NotedText]] = field(default_factory=dict, repr=False, compare=False)
 
     def text(self, path: str) -> NotedText:
-        """Return the text of a file as a prompt shows it. Raise if there is none, or if it is no text."""
+        """Return the text of a file as a prompt shows it. Raises `SourceError` if it cannot be shown."""
         expect(path, str, "CodeRepository.text: path", "a path below the folder")
         found = self.texts.get(path)
         if found is None or self.signatures.get(path) != found[0]:
@@ -90,7 +90,8 @@ def load_repository(
 
     Git lists their names, and how long ago each was changed, within `timeout` seconds. The list that a prompt shows has
     `tree_budget` tokens at most, and the symbol map `map_budget`: with 0 there is none. With `cache`, outlines are kept
-    in your cache folder. Without the extra `map` there is no map, and a note says so.
+    in your cache folder. Without the extra `map` there is no map, and a note says so. Raises `SourceError` if there is
+    no such folder, or if it is in no repository.
     """
     root = os.path.abspath(path_text(folder, "load_repository: folder"))
     expect(tree_budget, int, "load_repository: tree_budget", "a number of tokens")

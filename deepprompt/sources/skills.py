@@ -132,7 +132,10 @@ class SkillStore:
         return list(self._by_name)
 
     def body(self, name: str) -> str:
-        """Read the body of a skill from its file."""
+        """Read the body of a skill from its file.
+
+        Raises `SkillError` if there is no such skill, or its file can no longer be read.
+        """
         skill = self._by_name.get(name)
         if skill is None:
             raise SkillError(f"no skill named {name!r}; there are: {', '.join(self.names()) or 'none'}")
@@ -142,7 +145,10 @@ class SkillStore:
         return neutralise(trim(body))
 
     def faults(self, skill: Skill) -> tuple[str, ...]:
-        """Read a skill's file and return what is wrong with it by the Agent Skills specification."""
+        """Read a skill's file and return what is wrong with it by the Agent Skills specification.
+
+        Raises `SkillError` if its file can no longer be read.
+        """
         from deepprompt.sources.plan.skill_spec import text_faults
 
         return text_faults(self._text(skill), os.path.basename(os.path.dirname(skill.path)))
@@ -183,8 +189,8 @@ def load_skills(
 ) -> SkillStore:
     """Find the skills of `cwd`, then those of `home` whose name is not taken yet.
 
-    Another `profile` than the default searches the folders of its agent, from the project's root to `cwd`; none of
-    them lies above `root`.
+    Another `profile` than the default searches the folders of its agent, from the project's root to `cwd`; none of them
+    lies above `root`. Raises `SourceError` for an empty `cwd`. A skill that cannot be read is a note.
     """
     if profile != DEFAULT_PROFILE:
         from deepprompt.sources.plan.skills import load_profile_skills

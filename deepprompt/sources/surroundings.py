@@ -61,7 +61,7 @@ class _Asked:
 class Surroundings:
     """The inputs of a prompt that come from outside. Get them from `gather`, or fill in the fields by hand for a test.
 
-    What is not read again stays the same object, so that a prompt can keep what it made of it.
+    Inputs that are not read again stay the same objects, so that a prompt can reuse what it built from them.
     """
 
     instructions: InstructionFiles = field(default_factory=InstructionFiles)
@@ -93,13 +93,19 @@ class Surroundings:
         return (self._asked.cwd, self._asked.home) if self._asked else ("", "")
 
     def refreshed(self) -> Surroundings:
-        """Return them with what changes from turn to turn read again: date, branch, status and diff."""
+        """Return them with what changes from turn to turn read again: date, branch, status and diff.
+
+        Raises `SourceError` if you filled in the fields by hand, so that no folder is known.
+        """
         asked = self._ask("refreshed")
         project, git = _with_git(replace(self.project, current_date=asked.date or today()), asked)
         return replace(self, project=project, git=git)
 
     def reloaded(self) -> Surroundings:
-        """Return them with everything read again: instruction files, skills and CLAUDE.md as well."""
+        """Return them with everything read again: instruction files, skills and CLAUDE.md as well.
+
+        Raises `SourceError` if you filled in the fields by hand, so that no folder is known.
+        """
         return _read(self._ask("reloaded"))
 
     def _ask(self, method: str) -> _Asked:
@@ -129,7 +135,8 @@ def gather(
     `home` is searched after `cwd` for instruction files and skills. The repository, and CLAUDE.md files where they are
     asked for, are looked for no higher than `root`. `portable` shows instruction files by paths that are the same on
     every machine. Git has `timeout` seconds in total. `date` takes the place of today's. Instruction files and skills
-    are those of a `profile`, see `plan_instructions`; `instructions_limit`, in bytes, replaces its limits.
+    are those of a `profile`, see `plan_instructions`; `instructions_limit`, in bytes, replaces its limits. Raises
+    `SourceError` if `cwd` is not a folder. A file that cannot be read is a note, not an error.
     """
     cwd = _absolute(cwd, "cwd")
     if not cwd:

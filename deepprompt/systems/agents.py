@@ -45,7 +45,10 @@ def assemble_subagent_prompt(
     skills: SkillStore | Mapping[str, str] | None = None,
     include_claude_md: bool = False,
 ) -> str:
-    """Return a subagent's system prompt. It has the parent's budget, and its CLAUDE.md if you ask for it."""
+    """Return a subagent's system prompt. It has the parent's budget, and its CLAUDE.md if you ask for it.
+
+    Raises `SkillError` for a skill that `skills` does not have, and `BudgetError` above the parent's budget.
+    """
     return compose_subagent_prompt(agent, parent, skills=skills, include_claude_md=include_claude_md).text
 
 
@@ -56,7 +59,10 @@ def compose_subagent_prompt(
     skills: SkillStore | Mapping[str, str] | None = None,
     include_claude_md: bool = False,
 ) -> Prompt:
-    """Return a subagent's system prompt as parts. Raise if it has more tokens than the parent's budget."""
+    """Return a subagent's system prompt as parts.
+
+    Raises `SkillError` for a skill that `skills` does not have, and `BudgetError` above the parent's budget.
+    """
     for what, value, kind, takes in (
         ("agent", agent, AgentDefinition, "an AgentDefinition, such as AgentDefinition('You review.')"),
         ("parent", parent, PromptAssemblyConfig, "the parent's PromptAssemblyConfig"),
@@ -100,7 +106,10 @@ def _skill_body(name: str, skills: SkillStore | Mapping[str, str] | None) -> str
 
 
 def agent_prompt(name: str, overrides: Catalog | None = None, /) -> str:
-    """Return the prompt of a bundled agent, or your own wording of it."""
+    """Return the prompt of a bundled agent, or your own wording of it.
+
+    Raises `UnknownPartError` for an unknown name.
+    """
     expect(name, str, "agent_prompt: name", "one of agent_names()")
     agents = _preset(overrides).own_agents
     if name not in agents:
@@ -114,7 +123,10 @@ def agent_names() -> list[str]:
 
 
 def reminder(name: str, overrides: Catalog | None = None, /, **variables: object) -> str:
-    """Return a reminder for the end of a user's message, in its tag, with the values of its variables."""
+    """Return a reminder for the end of a user's message, in its tag, with the values of its variables.
+
+    Raises `UnknownPartError` for an unknown name, and `VariableError` for a missing value.
+    """
     expect(name, str, "reminder: name", "one of reminder_names()")
     return reminder_of(_preset(overrides), name, "", variables)
 
@@ -142,7 +154,7 @@ def all_reminders() -> tuple[Reminder, ...]:
 
 
 def reminders_for(trigger: str) -> tuple[Reminder, ...]:
-    """Return the reminders that an event calls for. An unknown event is an error that suggests a known one."""
+    """Return the reminders that an event calls for. Raises `UnknownPartError` for an unknown event."""
     expect(trigger, str, "reminders_for: trigger", "the name of an event, such as 'date_changed'")
     every = all_reminders()
     found = tuple(each for each in every if each.trigger == trigger)
@@ -156,7 +168,8 @@ def attach(message: str | Mapping[str, Any], *reminders: str) -> dict[str, Any]:
     """Return a copy of a user message with reminders at its end. Everything else in it stays as it is.
 
     A message is its text, or a mapping with text or a list of blocks as its content: tool results and images keep their
-    places, and each reminder becomes a text block after them, in the form of the message's provider.
+    places, and each reminder becomes a text block after them, in the form of the message's provider. Raises
+    `MessageError` for a message that is not the user's.
     """
     expect(message, str | Mapping, "attach: message", "a text, or a mapping with a role and content", MessageError)
     copy: dict[str, Any] = {"role": "user", "content": message} if isinstance(message, str) else {**message}

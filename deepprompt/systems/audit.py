@@ -67,7 +67,7 @@ class AuditLog:
 
     It may not lie in the `workspace`, whose content could then rewrite it, unless you pass `inside_workspace=True`. If
     you name no workspace, it is the project that this process works in. With `prompts="by-hash"` each text is stored
-    once, in a folder beside the log.
+    once, in a folder beside the log. Raises `AuditError` for a path that it may not or cannot use.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class AuditLog:
         """Add a record, completely or not at all, and return its hash.
 
         Keep the hash somewhere else: `read_log(path, last=...)` then notices if records were removed from the end.
+        Raises `AuditError` if the record cannot be written; then the log is as it was.
         """
         takes = "the AssembledPrompt itself, as PromptAssembler.assemble() returns it"
         expect(assembled, AssembledPrompt, "AuditLog.append: assembled", takes, AuditError)
@@ -155,7 +156,7 @@ def prompts_folder(log: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LogContents:
-    """The records of a log by line number, the lines that are not records, and what somebody changed, by line."""
+    """The records of a log by line number, the lines that are not records, and the lines that were changed."""
 
     records: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     damaged: list[int] = field(default_factory=list)
@@ -169,6 +170,7 @@ def read_log(path: str | os.PathLike[str], *, last: str = "") -> LogContents:
 
     `altered` says which records were edited, or follow one that was removed. Records removed from the end leave no
     trace in a log: to notice that, pass as `last` the hash of the last record that you know of. A link is refused.
+    Raises `AuditError` if the log cannot be read.
     """
     contents = LogContents()
     before, chained, number = b"", False, 0

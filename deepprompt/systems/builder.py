@@ -79,8 +79,9 @@ class _Given:
 class SystemPromptBuilder:
     """Builds the system prompt of one agent. You may assign a new `project` each turn; the rest is fixed.
 
-    The base is `static_base`; or `base_parts`, joined with one newline; or, where both are empty,
-    the bundled base prompt V1. `append` is the caller's own text, or parts, at the end of the static prefix.
+    The base is `static_base`; or `base_parts`, joined with one newline; or, where both are empty, the bundled base
+    prompt V1. `append` is the caller's own text, or parts, at the end of the static prefix. Raises `SourceError` for
+    two bases, or an argument of a wrong type.
     """
 
     __slots__ = ("_built", "_hash", "_notes", "_parts", "_prefix", "_prefix_bytes", "_suffix", "project")

@@ -39,7 +39,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class EditResult:
-    """What became of a block: its status, and the reason if it was not applied."""
+    """The result of one block: its status, and the reason if it was not applied."""
 
     edit: Edit
     status: EditStatus
@@ -112,7 +112,7 @@ def _line_before(text: str, end: int) -> str:
 
 
 def render_edit(edit: Edit) -> str:
-    """Return a block as a response has it. Raise if it cannot be written: a text with a marker line, a wrong path."""
+    """Return a block in the form that `parse_edits` reads. Raises `MessageError` if it cannot be written."""
     for text in (edit.old, edit.new):
         if any(not match[1] for match in _MARKER.finditer(text)):
             raise MessageError(f"{edit.path}: a block cannot hold a line that is a marker")
@@ -144,8 +144,8 @@ def why_no_path(path: str) -> str:
 def apply_edits(edits: Iterable[Edit], files: Mapping[str, str]) -> Edited:
     """Apply blocks to the texts of files, one after the other, each to the result of the one before.
 
-    A path that `files` has not is a file that does not exist. A block that fails changes nothing. Files whose lines all
-    end in CRLF keep that, whatever the block has. `files` itself is not changed.
+    A path that is not in `files` counts as a new file. A block that fails changes nothing. Files whose lines all end in
+    CRLF keep these line ends, whatever the block has. `files` itself is not changed.
     """
     expect(files, Mapping, "apply_edits: files", "a mapping of paths to texts", MessageError)
     now: dict[str, str] = {}

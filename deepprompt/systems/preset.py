@@ -140,7 +140,7 @@ _TAKES_EACH = (
 
 
 def assemble_system_prompt(config: PromptAssemblyConfig, order: Order = "algorithm") -> str:
-    """Return the system prompt."""
+    """Return the system prompt. Raises `BudgetError` if it is over the budget."""
     try:
         return _assembled(config, order, bundled())
     except TypeError:  # what has no hash is not kept, or is no configuration at all
@@ -161,8 +161,9 @@ def compose_system_prompt(
 ) -> Prompt:
     """Return the system prompt as parts, with the definitions of the enabled tools.
 
-    `environment_last` puts what differs from machine to machine behind the boundary, so that a whole fleet shares
-    the prefix; the specification's order is the default. `overrides` replace parts one by one, or have a preset.
+    `environment_last` puts what differs from machine to machine behind the boundary, so that a whole fleet shares the
+    prefix; the specification's order is the default. `overrides` replace parts one by one, or have a preset. Raises
+    `BudgetError` for a prompt over the configuration's budget.
     """
     takes = "a PromptAssemblyConfig, such as PromptAssemblyConfig(SystemPromptConfig(preset='claude_code'))"
     expect(config, PromptAssemblyConfig, "compose_system_prompt: config", takes)

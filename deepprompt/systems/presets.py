@@ -38,7 +38,7 @@ class Preset(Value):
     version: str
     about: str = ""
     written_for: tuple[str, ...] = ()
-    """Patterns for the models whose name the wording speaks, none for any."""
+    """Patterns for the models that the wording is for; empty if it is for any model."""
     rows: tuple[Row, ...] = ()
     variables: Mapping[str, Variable] = {}
     flags: Mapping[str, str | tuple[str, ...]] = {}
@@ -81,7 +81,10 @@ class Preset(Value):
         return self.boundary < len(self.rows)
 
     def ordered(self, order: str) -> Preset:
-        """Return the preset with its rows in one of its other orders."""
+        """Return the preset with its rows in one of its other orders.
+
+        Raises `UnknownPartError` if it has no order of that name.
+        """
         if order not in self.orders:
             raise UnknownPartError(f"no order named {order!r}; there are: {', '.join(self.orders) or 'none'}")
         return _ordered(self, order)
@@ -93,8 +96,8 @@ class Preset(Value):
         your own; `flags` are the names of those that are on; `variables` and `lists` have values by name; `mcp` and
         `commands` are the connected servers and slash commands; `output_style` and `model` are texts. `custom` replaces
         the whole text, `base` only the wording before the boundary, and `append` adds to the end of the prefix: each is
-        a text or parts. A prompt of more tokens than `budget` is an error. `provides` are the words for what your
-        runtime does; what the prompt needs beyond them is noted. Everything wrong with what you gave is one
+        a text or parts. A prompt of more tokens than `budget` raises `BudgetError`. `provides` are the words for what
+        your runtime does; what the prompt needs beyond them is noted. Everything wrong with what you gave is in one
         `PresetError`.
         """
         from deepprompt.systems.compose import compose
@@ -133,14 +136,18 @@ class Preset(Value):
         """Return the prompt of an agent: its text, the bodies of `skills`, and the environment if you pass `around`.
 
         It has the preset's security policy and censoring part too, unless `policy` is False. `variables` are those of
-        its text, in small letters. `tools` are those that it may call, by the names that you call them.
+        its text, in small letters. `tools` are those that it may call, by the names that you call them. Raises
+        `UnknownPartError` for an unknown name, and `VariableError` for a missing value.
         """
         from deepprompt.systems.beside import agent_of
 
         return agent_of(self, name, around, tuple(skills), variables, policy=policy, tools=tools)
 
     def reminder(self, name: str = "", /, *, trigger: str = "", tools: Iterable[str] = (), **variables: object) -> str:
-        """Return a reminder for the end of a user's message, in its tag. `trigger` finds it by its event."""
+        """Return a reminder for the end of a user's message, in its tag. `trigger` finds it by its event.
+
+        Raises `UnknownPartError` for an unknown name or event, and `VariableError` for a missing value.
+        """
         from deepprompt.systems.beside import reminder_of
 
         return reminder_of(self, name, trigger, variables, tools)
@@ -157,7 +164,7 @@ def load_preset(ask: str = "deepseek", *catalogs: Catalog | str | PathLike[str])
 
     A catalogue is a folder of presets, or what `from_folder` or `from_package` returns. Your folder can also hold parts
     of a bundled preset, in a folder of its name without `preset.toml`: they replace its parts one by one. Everything
-    wrong with a preset is one `PresetError`.
+    wrong with a preset is one `PresetError`. Raises `UnknownPartError` if there is no such preset.
     """
     if not catalogs:
         return _load_bundled(ask, bundled())

@@ -143,7 +143,7 @@ class Row(Value):
 
 @value
 class Case(Value):
-    """A text of the author's for a variable, and when it is taken."""
+    """A text that the preset's author wrote for a variable, and the condition under which it is used."""
 
     when: str = "always"
     text: str = ""
@@ -152,7 +152,7 @@ class Case(Value):
 
 @value
 class Variable(Value):
-    """A variable that a preset declares: a value with or without default, cases, a list, or a name that is literal."""
+    """A variable that a preset declares: a value with or without a default, cases, a list, or a literal name."""
 
     name: str
     default: str | None = None

@@ -103,9 +103,10 @@ class PromptAssembler:
         now: datetime | None = None,
         strict: bool = False,
     ) -> AssembledPrompt:
-        """Return the prompt of a template and its includes. Raise one error with everything that is wrong.
+        """Return the prompt of a template and its includes.
 
-        An include that no directive uses is a note; with `strict` it is an error too.
+        An include that no directive uses is a note; with `strict` it is an error too. Raises a `PromptAssemblyError`
+        whose `problems` list everything that is wrong.
         """
         task_ref = _relative(path_text(task_ref, "PromptAssembler.assemble: task_ref", _TASK_REF), task_ref)
         includes = {} if includes is None else includes
@@ -164,7 +165,10 @@ class PromptAssembler:
         now: datetime | None = None,
         strict: bool = False,
     ) -> AssembledPrompt:
-        """Return the prompt of a workflow's node: a mapping with `task_ref` and optional `includes`."""
+        """Return the prompt of a workflow's node: a mapping with `task_ref` and optional `includes`.
+
+        Raises `PromptAssemblyError` as `assemble` does, and for a node of another form.
+        """
         task_ref, includes = node.get("task_ref"), node.get("includes")
         if includes is None:
             includes = {}

@@ -113,7 +113,8 @@ def tiered_system_prompt(extra: str = "", *, main: str = "", folder: str | os.Pa
     """Return the main prompt of a tiered context, followed by the project's own instructions, if any.
 
     Each is the text that you pass, or else the file `system.md` or `system_extra.md` in `folder`. Without either, the
-    main prompt is the bundled one. The text carries the notes of the loader.
+    main prompt is the bundled one. The text carries the notes of the loader. Raises `MessageError` for an argument that
+    is not text, and `SourceError` for a file that cannot be read.
     """
     notes: list[Note] = []
     texts = {"main": _scrubbed(main, "main", notes), "extra": _scrubbed(extra, "extra", notes)}
@@ -145,14 +146,20 @@ def edit_reminder() -> str:
 
 
 def assemble_messages(context: TieredContext) -> list[Message]:
-    """Return the whole message array, system message first, with one breakpoint per tier."""
+    """Return the whole message array, system message first, with one breakpoint per tier.
+
+    Raises what `compose_messages` raises: `MessageError`.
+    """
     expect(context, TieredContext, "assemble_messages: context", _CONTEXT, MessageError)
     notes: list[Note] = []
     return _mark_first(_system_parts(context, notes), _conversation(context, notes))
 
 
 def compose_messages(context: TieredContext) -> Prompt:
-    """Return the array as a `Prompt`: the system message as parts, the others as messages."""
+    """Return the array as a `Prompt`: the system message as parts, the others as messages.
+
+    Raises `MessageError` for an unknown tier, a message or path of a wrong form, or an empty user prompt.
+    """
     expect(context, TieredContext, "compose_messages: context", _CONTEXT, MessageError)
     notes: list[Note] = []
     parts = _system_parts(context, notes)

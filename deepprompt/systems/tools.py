@@ -102,7 +102,7 @@ class Toolset:
 def tool_definitions(enabled_tools: Iterable[str]) -> list[dict[str, Any]]:
     """Return the definitions of those enabled tools that `claude_code` 2.1.37 has, sorted by name.
 
-    A name that is not known, but nearly, is warned of: it may be a tool of your own, or misspelt.
+    Warns about an unknown name that is close to a known one: it may be a tool of your own, or a typing mistake.
     """
     from deepprompt.arguments import expect_each
     from deepprompt.systems.presets import load_preset

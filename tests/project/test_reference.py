@@ -1,18 +1,23 @@
-"""The pages under docs/reference: every name has a summary and an example that works by itself."""
+"""The pages under docs/reference: every name has a summary, its errors, and an example that works by itself."""
 
 from __future__ import annotations
 
 import ast
 import builtins
+import importlib
+import inspect
 import re
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
+from deepprompt import errors
 from tests.support.pages import Block, read_blocks
 from tests.support.paths import ROOT
+from tests.support.raises import raised
 
 PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
 SCRIPT = runpy.run_path(str(ROOT / "scripts" / "write_reference.py"))
@@ -53,6 +58,41 @@ def test_each_name_has_a_summary() -> None:
     """The docstring of a name starts with one line that is a sentence, and it fits into the line."""
     summaries = {name: described(name).split("\n\n")[0] for name, _ in entries()}
     assert {name: text for name, text in summaries.items() if not re.fullmatch(r"[A-Z\"`].*\.", text)} == {}
+
+
+def undocumented(name: str) -> Iterator[str]:
+    """Yield the errors that a function, or a method of a class, raises and that its documentation does not name."""
+    module, _, member = name.rpartition(".")
+    value = getattr(importlib.import_module(module), member)
+    if not isinstance(value, type | FunctionType):
+        return
+    tree = ast.parse(Path(inspect.getfile(value)).read_text("utf-8"))
+    (node,) = [one for one in tree.body if getattr(one, "name", "") == member]
+    owner = node if isinstance(node, ast.ClassDef) else None
+    above = ast.get_docstring(owner) if owner else ""
+    methods = [one for one in (owner.body if owner else [node]) if isinstance(one, ast.FunctionDef)]
+    methods = [one for one in methods if one.name[0] != "_" or one.name in ("__init__", "__post_init__")]
+    for method in methods:
+        said = f"{above} {ast.get_docstring(method)}"
+        known = tuple(error for word in re.findall(r"\w+Error", said) if (error := getattr(errors, word, None)))
+        for error in raised(method, tree, owner):
+            if not issubclass(error, known):
+                yield f"{name}, {method.name}: {error.__name__}"
+
+
+def test_errors_are_documented() -> None:
+    """The documentation of a function or method names every error that it raises, or a base of it."""
+    assert [error for name, _ in entries() for error in undocumented(name)] == []
+
+
+def test_an_error_that_is_not_documented_is_found() -> None:
+    """The error may stand in a function that is called, or in a method of the same class."""
+    text = "class A:\n def one(self): self.two()\n def two(self): three()\n\ndef three(): raise ToolError('x')\n"
+    module = ast.parse(text)
+    owner = module.body[0]
+    assert isinstance(owner, ast.ClassDef)
+    assert isinstance(owner.body[0], ast.FunctionDef)
+    assert raised(owner.body[0], module, owner) == {errors.ToolError}
 
 
 def bound(tree: ast.AST) -> set[str]:

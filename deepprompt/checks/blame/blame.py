@@ -103,9 +103,9 @@ class Blame:
 
 
 def blame(old: object, new: object) -> Blame | None:
-    """Return why the cache entry of the earlier request does not serve the later one; None if it does.
+    """Return why the cache entry of the earlier request cannot be used by the later one; None if it can.
 
-    Each is whatever `read_request` takes, or the segments that it returned.
+    Each is whatever `read_request` takes, or the segments that it returned. Raises `MessageError` for anything else.
     """
     before, after = as_segments(old), as_segments(new)
     for side, other in ((before, after), (after, before)):

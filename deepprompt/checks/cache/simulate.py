@@ -100,7 +100,8 @@ def simulate(
 
     A request is whatever `read_request` takes, or what it returned. `rules` are those of a model, from `Facts.rules`.
     `times` are the start times of the requests in seconds, in order. Without them, no entry expires. `cache_tokens` is
-    how much an engine's cache holds; by default it holds everything.
+    how much an engine's cache holds; by default it holds everything. Raises `MessageError` for requests that cannot be
+    read, and for times that are too few, too many or out of order.
     """
     if not hasattr(rules, "caching"):
         wanted = "bundled_facts().rules(PROVIDER, MODEL)"

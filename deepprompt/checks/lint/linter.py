@@ -75,7 +75,8 @@ def lint(
     """Return the findings of a prompt in the order of their places; an excused one carries its reason.
 
     `value` is whatever `read_request` takes, such as a text, a `Prompt` or the body of a request, or a `Subject`.
-    `select` and `ignore` are codes or the start of codes, such as `DP1`, or `ALL`; the longest match decides.
+    `select` and `ignore` are codes or the start of codes, such as `DP1`, or `ALL`; the longest match decides. Raises
+    `SourceError` for a code that no rule has, and `MessageError` for a value that cannot be read.
     """
     for code in (*select, *ignore):
         known_code(code)

@@ -131,6 +131,8 @@ def perturb(
 
     `target` is a function at the top of a module, or its name as `module:function`; it is called without arguments.
     `folder` is its project: it is called there, and copied for the moves that need it. `skip` names moves of `MOVES`.
+    Raises `CallError` if the function cannot be called or returns no prompt, and `SourceError` for an unknown folder or
+    move.
     """
     for kind in skip:
         if kind not in MOVES or kind == _ALWAYS:

@@ -25,10 +25,11 @@ _SNIFFED = 20
 
 
 def read_records(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Iterator[Record | Unread]:
-    """Yield the requests of logs of any known kind, and an `Unread` for each line that is none.
+    """Yield the requests of logs of any known kind, and an `Unread` for each line that holds no request.
 
-    Give files, or folders whose logs are to be read, in the order of their names. Records of one file come in the order
-    of the file. A name may be a URL, as of an object store. Raises `SourceError` for a file that cannot be read at all.
+    Pass files, or folders whose logs are read in the order of their names. Records of one file come in the order of the
+    file. A name may be a URL, such as one of an object store. Raises `SourceError` for a file that cannot be read at
+    all.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     for path in chain.from_iterable(files_in(os.fspath(one)) for one in given):

@@ -90,7 +90,8 @@ def read_git(
 ) -> GitSnapshot:
     """Return what git says about `cwd`, within `timeout` seconds in total.
 
-    A repository is looked for in `cwd` and above it, but no higher than `root`, where one is given.
+    A repository is looked for in `cwd` and above it, but no higher than `root`, where one is given. Raises
+    `SourceError` if `cwd` is not a folder. If git fails, `state` and `notes` say so.
     """
     if not isinstance(timeout, int | float):
         from deepprompt.arguments import wrong

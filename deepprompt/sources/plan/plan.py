@@ -106,6 +106,7 @@ def plan_instructions(
 
     `profile` is a bundled one's name, or the path of your own. `root` is the highest folder that may be read: without
     it, that is the project's root as the profile finds it. With `portable`, paths are those below the root or `~/`.
+    Raises `SourceError` for an unknown profile or an empty `cwd`.
     """
     rules = load_profile(profile)
     return _plan(rules, find_place(cwd, home, root, rules), portable)

@@ -41,12 +41,12 @@ class SymbolMap:
     good: dict[str, str] = field(default_factory=dict)
     """The content hash of the last version of each file that parsed."""
     known: dict[str, tuple[object, str]] = field(default_factory=dict)
-    """What tells whether a file changed, and the hash of its content."""
+    """By path: the signature that shows whether a file changed, and the hash of its content."""
     refused: dict[str, str] = field(default_factory=dict)
     """Why a content has no outline, by hash."""
     reader: OutlineReader = field(default_factory=OutlineReader, repr=False)
     unsaved: int = 0
-    """How many outlines the cache file has not."""
+    """How many outlines are not in the cache file yet."""
 
     def blocks(
         self,
