@@ -98,7 +98,8 @@ def load_repository(
     expect(map_budget, int, "load_repository: map_budget", "a number of tokens")
     expect(timeout, int | float, "load_repository: timeout", "a number of seconds")
     if not is_folder(root):
-        raise SourceError(f"{shown_path(root)}: there is no such folder")
+        problem = "it is not a folder" if os.path.lexists(root) else "there is no such folder"
+        raise SourceError(f"{shown_path(root)}: {problem}")
     names, ages, notes = list_names(root, timeout, ages=True)
     signatures = _signatures(root, names)
     paths = tuple(signatures)

@@ -200,6 +200,19 @@ class TestContents:
             "[pytest11]\ndeepprompt = deepprompt.testing\n",
         ]
 
+    def test_the_metadata_is_complete(self, released: Released) -> None:
+        """An index can show what it is, for whom, by whom and under which license, and has no address to show."""
+        metadata = message_from_string(released.metadata("METADATA"))
+        assert (metadata["Author"], metadata["License-Expression"]) == ("The deepprompt authors", "MIT")
+        assert "(c) 2026 The deepprompt authors" in (ROOT / "LICENSE").read_text("utf-8")
+        assert metadata["Summary"] == PYPROJECT["project"]["description"]
+        assert metadata["Description-Content-Type"] == "text/markdown"
+        assert metadata.get_payload() == (ROOT / "README.md").read_text("utf-8")
+        kinds = {text.partition(" :: ")[0] for text in metadata.get_all("Classifier", [])}
+        assert kinds >= {"Development Status", "Environment", "Framework", "Intended Audience", "Topic", "Typing"}
+        # The repository has no public address yet. A private one would be shown for ever.
+        assert metadata.get_all("Project-URL", []) == []
+
     def test_the_sdist_is_the_checkout(self, released: Released) -> None:
         """Who has the sdist has all that the tests need: every file that git has, and the metadata."""
         with tarfile.open(fileobj=io.BytesIO(released.sdist)) as archive:

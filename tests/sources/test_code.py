@@ -84,5 +84,8 @@ def test_no_repository(tmp_path: Path) -> None:
         load_repository(tmp_path)
     with pytest.raises(SourceError, match="there is no such folder"):
         load_repository(tmp_path / "no")
+    (tmp_path / "file").touch()
+    with pytest.raises(SourceError, match="it is not a folder"):
+        load_repository(tmp_path / "file")
     with pytest.raises(SourceError, match="load_repository: tree_budget takes a number of tokens"):
         load_repository(tmp_path, tree_budget="many")  # type: ignore[arg-type]
