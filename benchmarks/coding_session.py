@@ -3,7 +3,7 @@
 `coding_session` invents what is said and what the project looks like, out of a seed and of no clock. A turn is a user's
 message, one to four tool calls with their results, and an answer: one request for the message and one after each round
 of calls, as an agent's loop makes them. `session_layout` sends it as a `Session`; `build_layout` as the builder's
-`build()` has it: the project's state at the end of the system prompt, which is built anew each turn.
+`build()` has it: the project's state at the end of the system prompt, which is rebuilt each turn.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def caching(turns: list[Turn]) -> list[str]:
             assumed.setdefault(sentence, []).append(case.name)
     if more > MOST_INPUT:
         missed.append(f"{more:.2%} more input in all, {MOST_INPUT:.0%} at most wanted")
-    print("in the prompt: as build() has it, the project's state at the end of the system prompt, anew in each turn.")
+    print("in the prompt: as build() has it, the project's state at the end of the system prompt, rebuilt each turn.")
     print("read after: of the input tokens after the first turn. bill: what the session costs where the other layout")
     print("costs 1; for engines, the tokens they evaluate. What the session told the model of the project stays in it,")
     print(f"up to {more:.1%} more input in all: the bill has that too.")

@@ -17,12 +17,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--include", action="append", default=[], metavar="NAME=PATH", help="the file for $$NAME; may be repeated"
     )
     add_root_options(parser)
+    parser.add_argument("--log", type=given, metavar="FILE", help="append a record to this log, outside the root")
+    parser.add_argument("--log-in-root", action="store_true", help="allow a log inside the root")
     parser.add_argument(
-        "--log", type=given, metavar="FILE", help="append a record to this log, which lies outside the root"
-    )
-    parser.add_argument("--log-in-root", action="store_true", help="allow the log to lie below the root")
-    parser.add_argument(
-        "--by-hash", action="store_true", help="store each text once, beside the log, instead of in its record"
+        "--by-hash", action="store_true", help="store each text once, next to the log, instead of in its record"
     )
     parser.add_argument("--json", action="store_true", help="print the record as JSON")
 

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A and B are files: the text of a prompt, what build --json printed, a saved session, or the JSON of a "
         "recorded request of any provider; or functions, as module:function. - is standard input. "
-        "A alone is a log as 'deepprompt report' reads it: every break in it is shown, with all that changed. "
+        "A alone is a log as 'deepprompt report' reads it: it shows every break, with everything that changed. "
         "Exit 0: B begins with all of A, so the cache loses nothing; 1: it does not; 2: wrong usage."
     )
     parser.add_argument("old", metavar="A", type=given, help="the earlier prompt or request")

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=given,
         default=os.path.join("build", "prompts"),
         metavar="DIR",
-        help="the folder to write to, where prompts of nodes that are gone are removed (default: build/prompts)",
+        help="the folder to write to; prompts of removed nodes are deleted (default: build/prompts)",
     )
     parser.add_argument("--check", action="store_true", help="report problems, and write nothing")
 

@@ -104,7 +104,7 @@ def test_brief(prompt_snapshot):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `init`."""
-    parser.add_argument("folder", metavar="DIR", type=given, help="the folder to write it into; it may exist")
+    parser.add_argument("folder", metavar="DIR", type=given, help="the folder to write to; it may already exist")
     parser.add_argument(
         "--extend", metavar="PRESET", type=given, help="start from this preset, such as coder or coder@1.0.0"
     )

@@ -79,7 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_codes,
         action="extend",
         default=[],
-        help="run all rules but these; may be repeated",
+        help="run all rules except these; may be repeated",
     )
     parser.add_argument(
         "--provider", metavar="NAME", type=given, help="check requests against the rules of this provider"
@@ -104,10 +104,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="first fix files in place: byte order marks, Windows line ends, blanks at line ends, hidden characters, "
+        help="first fix files in place: byte order marks, Windows line endings, trailing blanks, hidden characters, "
         "repeated paragraphs",
     )
-    parser.add_argument("--baseline", metavar="FILE", type=given, help="leave out the findings that this file has")
+    parser.add_argument("--baseline", metavar="FILE", type=given, help="leave out the findings listed in this file")
     parser.add_argument(
         "--write-baseline",
         metavar="FILE",

@@ -16,7 +16,7 @@ from deepprompt.tokens import estimate_tokens
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `map`."""
     parser.epilog = (
-        "The map has the files that changed last, as many as the budget holds. It needs deepprompt[map]. Languages: "
+        "The map has the most recently changed files that fit into the budget. It needs deepprompt[map]. Languages: "
         "Python, JavaScript, TypeScript, Go, Rust, C, C++, Java."
     )
     parser.add_argument(

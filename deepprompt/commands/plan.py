@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="list what reading this file adds; may be repeated",
     )
-    parser.add_argument("--all", action="store_true", help="list the files too that were looked for and are not there")
+    parser.add_argument("--all", action="store_true", help="also list the files that do not exist")
     parser.add_argument("--json", action="store_true", help="print the plan as JSON, with the texts")
 
 

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `record`."""
     parser.epilog = (
         "Example: deepprompt record -- claude. The recorder listens on loopback behind a secret path, forwards "
-        "everything as it is, and stores the requests in a folder that only you can read. Keys are never stored. "
+        "everything unchanged, and stores the requests in a folder that only you can read. Keys are never stored. "
         "Exit: that of COMMAND; 1: the recorder failed; 2: wrong usage."
     )
     parser.add_argument(
@@ -51,10 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--print-env", action="store_true", help="run no command: print the variables to set, and record until Ctrl-C"
     )
-    parser.add_argument(
-        "--forget", type=given, metavar="DAYS", help="only remove records older than so many days, as in 30d"
-    )
-    parser.add_argument("--quiet", action="store_true", help="no line for each request")
+    parser.add_argument("--forget", type=given, metavar="DAYS", help="only delete records older than this, such as 30d")
+    parser.add_argument("--quiet", action="store_true", help="print no line for each request")
 
 
 def run(options: argparse.Namespace) -> int:

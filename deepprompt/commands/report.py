@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `report`."""
     parser.epilog = (
         "A log is what 'deepprompt record' wrote, JSON Lines of request bodies, HAR, LiteLLM's or Helicone's logs, "
-        "OpenTelemetry's spans as JSON, Langfuse's export, Codex' rollouts or Claude Code's transcripts; plain, gzip, "
+        "OpenTelemetry's spans as JSON, Langfuse's export, Codex's rollouts or Claude Code's transcripts; plain, gzip, "
         "xz or zstd. Exit 0: done; 1: more was lost than --fail-over allows, or a log cannot be read; 2: wrong usage."
     )
     parser.add_argument(
@@ -54,19 +54,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"group by any of {', '.join(GROUPS)} (default: agent,model)",
     )
     parser.add_argument(
-        "--what-if", type=given, metavar="CAUSE", help="simulate without a cause: a kind, a place, or all"
+        "--what-if", type=given, metavar="CAUSE", help="simulate the costs without a cause: its kind, its place, or all"
     )
     parser.add_argument(
         "--fail-over",
         type=_percent,
         metavar="SHARE",
-        help="exit 1 if breaks cost a larger share of the input, as in 5%%",
+        help="exit 1 if breaks cost a larger share of the input, such as 5%%",
     )
     parser.add_argument(
         "--since",
         type=_since,
         metavar="TIME",
-        help="only requests since then: a day such as 2026-11-18, a time, or so long ago, as in 7d or 12h",
+        help="only requests since a date such as 2026-11-18, a time, or an age such as 7d or 12h",
     )
     parser.add_argument(
         "--jobs",
@@ -80,7 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=get_args(Engine),
         default="process",
         metavar="NAME",
-        help="what works on parts of large logs: process, or ray on the cluster of Ray's settings (default: process)",
+        help="how to split large logs: process, or ray for the Ray cluster in your settings (default: process)",
     )
     parser.add_argument("--prices", type=given, metavar="FILE", help="your own price table, instead of the bundled one")
 

@@ -16,8 +16,8 @@ from deepprompt.sources.skills import Skill, SkillStore, load_skills
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `skills`."""
     parser.epilog = (
-        f"Profiles: {', '.join(profile_names())}; or your own, as FILE.toml. Faults are those that the Agent Skills "
-        "specification names (agentskills.io). With --check, a fault is exit code 1."
+        f"Profiles: {', '.join(profile_names())}; or your own, as FILE.toml. Problems are those that the Agent Skills "
+        "specification defines (agentskills.io). With --check, a problem means exit code 1."
     )
     parser.add_argument(
         "--profile",
@@ -28,8 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_folder_option(parser)
     add_home_option(parser)
-    parser.add_argument("--index", action="store_true", help="print the index as a prompt has it")
-    parser.add_argument("--check", action="store_true", help="exit with 1 if a skill has a fault")
+    parser.add_argument("--index", action="store_true", help="print the index as it appears in a prompt")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a skill has a problem")
     parser.add_argument("--json", action="store_true", help="print the skills as JSON")
 
 

@@ -1,8 +1,8 @@
-"""Where the pieces of a tiered context go, so that a conversation costs least: which tiers stay, which are laid anew.
+"""Where the pieces of a tiered context go, so that a conversation costs least: which tiers stay, which are rebuilt.
 
 A piece is a file, a block of the symbol map, or the file list. The longer a piece has been still, the less likely it is
 to change in the next turn, so still pieces stand first. A tier stays byte for byte as long as nothing in it changed.
-When a tier breaks, everything after it has to be written again anyway, and is then laid out anew by how still it is.
+When a tier breaks, everything after it has to be written again anyway, and is then sorted again by its age.
 The prices of the provider decide whether it pays to lay out more than that.
 """
 

@@ -1,7 +1,7 @@
 """The strategy `ledger`: two pages that stay as they are, and a log to which everything new is appended.
 
 A file that changes is shown again at the end of the log, and its old copy stays, outdated. That costs less than writing
-the pages again, as long as not too much is outdated: then the pages are laid anew. Whether a model that sees outdated
+the pages again, as long as not too much is outdated: then the pages are rebuilt. Whether a model that sees outdated
 copies answers worse was not measured, so this strategy is a choice and not the default.
 """
 
@@ -40,7 +40,7 @@ class Ledger:
 
 
 class LedgerBook:
-    """Remembers the pages and the log, and appends to them or lays them anew."""
+    """Remembers the pages and the log, and appends to them or rebuilds them."""
 
     def __init__(self, prices: Prices, outdated: float) -> None:
         self._prices = prices
@@ -161,7 +161,7 @@ class LedgerBook:
         return wrong, extra
 
     def _lay(self, turn: Turn, *, keep_first: bool) -> int:
-        """Lay the pages anew; the first one stays if little in it is outdated. Return how many stayed."""
+        """Rebuild the pages; the first one stays if little in it is outdated. Return how many stayed."""
         live = sum(piece.tokens for piece in turn.pieces)
         keep = keep_first and bool(self._pages) and sum(self._wrong(turn, self._pages[:1])) <= self._limit / 2 * live
         first: Page = self._pages[0] if keep else {

@@ -62,7 +62,7 @@ class TierReport:
             f"turn {self.turn}: about {total:,} tokens: {self.read:,} read from the cache, {self.written:,} written, "
             f"{self.full:,} neither; costs {self.price:.2f} of an uncached request",
             f"  {counted(self.kept, 'tier')} as before"
-            + (f"; the others were laid out anew: {self.reason}" if self.reason else ""),
+            + (f"; the others were rebuilt: {self.reason}" if self.reason else ""),
         ]
         lines += [f"  {name:7}{tokens:>9,} tokens" for name, tokens in self.tokens.items()]
         lines += [f"  moved  {piece}: {old} -> {new}" for piece, old, new in self.moved[:_MOST_MOVES]]

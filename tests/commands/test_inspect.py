@@ -245,7 +245,7 @@ class TestWhereItGoes:
         assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o600
 
     def test_a_page_is_replaced(self, tmp_path: Path) -> None:
-        """A page that is there already is written anew."""
+        """An existing page is overwritten."""
         (tmp_path / "a").write_text("One.")
         inspected(tmp_path, tmp_path / "a")
         (tmp_path / "a").write_text("Two.")

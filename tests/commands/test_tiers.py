@@ -52,7 +52,7 @@ def test_the_state(project: Path, capsys: CaptureText) -> None:
     assert (first["report"]["read"], second["report"]["written"]) == (0, 0)
     (project / "b.py").write_text("b = 3\n")
     assert main(["tiers", str(project), *ASK, *state[:2], "--explain"]) == 0
-    assert "the others were laid out anew: b.py changed" in capsys.readouterr().out
+    assert "the others were rebuilt: b.py changed" in capsys.readouterr().out
 
 
 def test_the_ledger(project: Path, capsys: CaptureText) -> None:

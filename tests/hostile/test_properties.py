@@ -191,7 +191,7 @@ def test_the_same_bytes_everywhere(tmp_path: Path) -> None:
         )
         assert ran.returncode == 0, ran.stderr
         outputs.add(ran.stdout)
-    for name in sorted(files, reverse=True):  # made anew in another order
+    for name in sorted(files, reverse=True):  # created again in another order
         (cwd / name).unlink()
         lay_out(cwd, {name: files[name]})
     outputs.add(subprocess.run([sys.executable, "-P", "-c", CHILD, cwd, "022"], capture_output=True, check=True).stdout)

@@ -269,7 +269,7 @@ class TestABrokenPrefix:
         assert read[False] > 0.9 * estimate_tokens(RULES)
 
     def test_a_new_prefix_each_turn(self) -> None:
-        """A session that freezes its prefix anew with each turn reads nothing, and the verdict says so."""
+        """A session that freezes a new prefix every turn reads nothing, and the verdict says so."""
         verdicts = []
         with StandIn([Answer("Done.")] * 2) as server, client_of("anthropic", server) as client:
             for minute in range(2):

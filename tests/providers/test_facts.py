@@ -349,7 +349,7 @@ class TestOthers:
         ("engine", "granularity", "last"), [("vllm", 16, True), ("sglang", 1, True), ("llama.cpp", 1, True)]
     )
     def test_engines(self, engine: str, granularity: int, last: bool) -> None:
-        """An engine caches whatever model it runs, in blocks of its own; some compute the last token anew."""
+        """An engine caches whatever model it runs, in blocks of its own; some compute the last token again."""
         rules = bundled_facts().rules(engine, "any/model")
         assert (rules.caching, rules.granularity, rules.last_token_recomputed) == ("automatic", granularity, last)
         assert (rules.minimum, rules.read_price, rules.input_includes_cached) == (0, 1.0, True)

@@ -1,4 +1,4 @@
-"""Requests of a conversation that grows: the same as building each of them anew, in time for what is new."""
+"""Requests of a conversation that grows: the same as building each of them from scratch, in time for what is new."""
 
 from __future__ import annotations
 

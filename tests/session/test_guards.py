@@ -91,7 +91,7 @@ class TestGuards:
     ("to", "on_change"), [("anthropic", "native"), ("openai-responses", "native"), ("gemini", "notice")]
 )
 class TestGuardsThatRunIt:
-    """One target of each kind of cache: these start the function anew for each thing that may move."""
+    """One target of each kind of cache: these start the function again for each thing that may change."""
 
     def test_lock_and_check(self, bodies: list[dict[str, object]], capsys: pytest.CaptureFixture[str]) -> None:
         """The lock takes the request, and the check finds nothing."""

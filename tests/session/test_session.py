@@ -757,7 +757,7 @@ SUBAGENTS: dict[str, tuple[Prompt, int, str]] = {
 
 @pytest.mark.parametrize(("prompt", "shared", "note"), SUBAGENTS.values(), ids=SUBAGENTS)
 def test_a_subagent_with_a_prompt_of_its_own(prompt: Prompt, shared: int, note: str) -> None:
-    """It starts anew, with its own context, and says what it shares at most."""
+    """It starts over, with its own context, and says what it shares at most."""
     session = Session(make(base=LONG_BASE), on_change="wait")
     session.user("One.")
     derived = session.derive("Review a.py.", prompt=prompt)

@@ -275,7 +275,7 @@ def test_explain() -> None:
     texts["src/a.py"] = "changed\n" * 200
     tiers.next(world(texts), PATHS[:4], (), (), "x", system_prompt=PROMPT)
     assert tiers.explain().reason == "src/a.py changed"
-    assert "the others were laid out anew: src/a.py changed" in str(tiers.explain())
+    assert "the others were rebuilt: src/a.py changed" in str(tiers.explain())
     tiers.next(world(texts), PATHS[:2], (), (), "x", system_prompt="another")
     assert tiers.explain().reason == "the system prompt changed"
 
@@ -315,7 +315,7 @@ def test_wrong_values() -> None:
 
 
 def test_the_ledger_explains() -> None:
-    """The report of the ledger says what was appended, what is outdated, and why the pages were laid anew."""
+    """The report of the ledger says what was appended, what is outdated, and why the pages were rebuilt."""
     tiers = Tiers(Ledger(0.25))
     texts = {path: f"# {path}\n" * 200 for path in PATHS}
     tiers.next(world(texts), PATHS, (), (), "x", system_prompt=PROMPT)

@@ -526,7 +526,7 @@ def test_a_body_whose_file_is_gone_is_an_error(tmp_path: Path) -> None:
 
 @needs_links
 def test_a_body_whose_file_became_a_link_out_is_an_error(tmp_path: Path) -> None:
-    """What was a skill when it was listed is judged anew when it is read."""
+    """A listed skill is checked again when it is read."""
     file = write(tmp_path, "cwd/skills/x/SKILL.md")
     store = load_skills(tmp_path / "cwd")
     file.unlink()

@@ -107,7 +107,7 @@ def dated(prompt: Prompt, date: str) -> Prompt:
 
 
 def tooled(**changes: str) -> Prompt:
-    """Return a prompt with tools, some of them described anew."""
+    """Return a prompt with tools, some of them with new descriptions."""
     prompt = compose_system_prompt(PromptAssemblyConfig(cwd="/work", enabled_tools=["Bash", "Glob", "Grep", "Read"]))
     tools = [{**tool, "description": changes.get(str(tool["name"]), tool["description"])} for tool in prompt.tools]
     return dataclasses.replace(prompt, tools=tuple(tools))
@@ -378,7 +378,7 @@ def _edited_file(folder: Path) -> Plant:
 
 
 def edited(line: int) -> list[str]:
-    """Return the rules with one of them written anew."""
+    """Return the rules with one of them rewritten."""
     return [*RULES[: line - 1], "Never touch the build.", *RULES[line:]]
 
 

@@ -2,7 +2,7 @@
 
 A sample has every field of its type, optional ones too. With a new version of an SDK new types appear here by
 themselves. `tests/data/blocks.json` records the samples, so that the law over them also holds where no SDK is
-installed; `python scripts/write_blocks.py` writes it anew.
+installed; `python scripts/write_blocks.py` rewrites it.
 """
 
 from __future__ import annotations

@@ -74,7 +74,9 @@ def add_preset_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="add a boundary to a preset without one, and put the folder, system and shell after it",
     )
-    group.add_argument("--max-tokens", type=int, metavar="N", help="fail if the prompt has more tokens, by estimate")
+    group.add_argument(
+        "--max-tokens", type=int, metavar="N", help="fail if the prompt has more tokens than this (estimated)"
+    )
 
 
 def add_agent_options(parser: argparse.ArgumentParser) -> None:
@@ -104,9 +106,7 @@ def add_agent_options(parser: argparse.ArgumentParser) -> None:
         "--memories", type=given, metavar="FILE", help="memories that all agents share, as a JSON list of texts"
     )
     group.add_argument("--background", action="store_true", help="say that its responses are not sent to the user")
-    group.add_argument(
-        "--now", type=given, metavar="ISO", help="the current time, with its zone (default: by the clock)"
-    )
+    group.add_argument("--now", type=given, metavar="ISO", help="the current time, with its time zone (default: now)")
 
 
 def appended(options: argparse.Namespace, notes: list[Note]) -> list[Part]:
