@@ -124,7 +124,7 @@ def test_what_build_printed(tmp_path: Path, capsysbinary: CaptureBytes, monkeypa
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     (tmp_path / "built.json").write_bytes(data)
     table = run(capsysbinary, tmp_path / "built.json")
-    assert "identity  release   3,717" in table
+    assert "identity  release   3,861" in table
     assert "deepprompt:base/1.1.0/identity.md" in table
 
 

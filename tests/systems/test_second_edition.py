@@ -175,10 +175,10 @@ def test_prose_and_definitions_agree(name: str, called: list[str]) -> None:
 def test_sizes() -> None:
     """The wording that is always there, by estimate: the measure is coverage for its tokens, not the seed's sizes."""
     bare = {name: estimate_tokens(load_preset(name).compose().static_prefix) for name in NAMES}
-    assert bare["claude_code@2.1.37.post2"] <= 2_900
-    assert bare["coder@1.1.0"] <= 2_400
+    assert bare["claude_code@2.1.37.post2"] <= 3_000
+    assert bare["coder@1.1.0"] <= 2_500
     assert bare["deepseek@1.2.0"] <= 2_650
-    assert 2_200 <= sum(estimate_tokens(bundled().text("base", "1.1.0", part)) for part in BASE) <= 2_450
+    assert 2_200 <= sum(estimate_tokens(bundled().text("base", "1.1.0", part)) for part in BASE) <= 2_500
 
 
 BASE = ("identity", "tools", "verify", "style")
@@ -221,9 +221,9 @@ def test_no_reader_is_left_with_two_orders(name: str) -> None:
     assert "has the rank of its author" in text and "reply to" not in text
     assert "because of your change, fix that" in text and "fix the cause" not in text
     assert "Outside the task, report failures that you did not cause" in text
-    assert "only to keep them from leaking" in text
+    assert "or to keep them from leaking" in text
     assert "fresh read" not in text and "preamble" not in text
-    assert "a pull request includes" in text.lower() or "covers pushing the branch" in text
+    assert re.search(r"request( for a pull request)? covers (a|the|its) branch", text)
 
 
 def test_a_message_goes_to_an_id() -> None:
