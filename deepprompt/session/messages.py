@@ -57,8 +57,9 @@ def is_response(message: Mapping[str, object]) -> bool:
 
 def response_id(answer: object) -> str:
     """Return the id of a whole response of OpenAI's Responses, "" for anything else."""
-    whole = isinstance(answer, Mapping) and isinstance(answer.get("output"), list) and "role" not in answer
-    name = answer.get("id") if whole and isinstance(answer, Mapping) else None
+    if not isinstance(answer, Mapping) or "role" in answer or not isinstance(answer.get("output"), list):
+        return ""
+    name = answer.get("id")
     return name if isinstance(name, str) else ""
 
 

@@ -164,11 +164,13 @@ class SystemPromptBuilder:
 
     def sha256(self) -> str:
         """Return the SHA-256 of the system prompt's UTF-8 bytes, in hex. The prefix is hashed only once."""
-        prefix, suffix = self.build_pair()
+        known, text = self._built
+        # Most hash what they have just built. To cut it out of that is faster than to render it again.
+        suffix = text[len(self._prefix) :] if known is not None and known is self.project else self.build_pair()[1]
         if self._hash is None:
             from hashlib import sha256
 
-            self._hash = sha256(prefix.encode())
+            self._hash = sha256(self._prefix.encode())
         state = self._hash.copy()
         state.update(suffix.encode())
         return state.hexdigest()

@@ -6,7 +6,7 @@ signature, such as `export`. A `passage` is gone through without leaving a line,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from deepprompt.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

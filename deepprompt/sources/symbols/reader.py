@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MOST_FILE = 256 << 10
 SECONDS = 5.0
 _MOST_FAILURES = 3
+_WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
 
 
 def is_installed() -> bool:
@@ -39,7 +40,7 @@ class OutlineReader:
     def __init__(self, seconds: float = SECONDS, program: tuple[str, ...] = ()) -> None:
         self.seconds = seconds
         self.failures = 0
-        self._program = program or (sys.executable, "-P", "-m", "deepprompt.sources.symbols.worker")
+        self._program = program or (sys.executable, "-P", _WORKER)
         self._process: subprocess.Popen[bytes] | None = None
         self._kill: weakref.finalize[..., OutlineReader] | None = None
 
@@ -78,6 +79,8 @@ class OutlineReader:
         given, taken = process.stdin.fileno(), process.stdout.fileno()
         os.set_blocking(given, False)
         answer = b""
+        with suppress(BlockingIOError):  # a file fits into the pipe as a rule
+            job = job[os.write(given, job) :]
         while (left := deadline - time.monotonic()) > 0:
             readable, writable, _ = select.select([taken], [given] if job else [], [], left)
             if writable:
