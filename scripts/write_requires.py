@@ -20,10 +20,11 @@ HEAD = """\
 # What your runtime must do
 
 deepprompt writes texts; it does not run an agent. A prompt that says "a runtime note says when the command ends" is
-true only if your runtime sends that note. So each part, tool, agent and reminder of a preset can name what it needs in
+true only if your runtime sends that note. So each part, tool, agent and reminder of a preset can list what it needs in
 `requires`, with the words below. `scripts/write_requires.py` writes this page from the presets.
 
-Tell `compose` what your runtime does, and everything that the prompt needs beyond that is a note of kind `requires`:
+Tell `compose` what your runtime provides. If the prompt needs more, you get a note of kind `requires` for each missing
+feature:
 
 ```python
 from deepprompt import load_preset
@@ -33,8 +34,8 @@ prompt = coder.compose(tools=["Bash"], provides=["shell", "background", "files"]
 print([str(note) for note in prompt.notes if note.kind == "requires"])
 ```
 
-Without `provides`, nothing is checked. A misspelt word is an error. Words of your own go into the table `[requires]` of
-your `preset.toml`.
+Without `provides`, nothing is checked. A misspelled word is an error. To add your own words, use the table `[requires]`
+in your `preset.toml`.
 
 ## The words
 

@@ -22,9 +22,9 @@ PAGE = ROOT / "docs" / "seeds.md"
 _OPENING = """\
 # The seeds, statement by statement
 
-deepprompt began with five descriptions of how agents put their prompts together, the *seeds*. This page lists what they
-say, in our own words, with the name that holds each statement and the tests that prove it. "Decided" marks a statement
-that a seed leaves open or says in two ways.
+deepprompt began with five descriptions of how agents assemble their prompts, the *seeds*. This page lists their
+statements in our own words, with the function that implements each one and the tests that prove it. "Decided" marks a
+statement that a seed leaves open or says in two ways.
 
 `scripts/write_seeds.py` writes this page from `tests/data/seeds.toml` and from the markers of the tests, and a test
 checks that it is up to date.
@@ -70,7 +70,7 @@ def page(seeds: Mapping[str, Any], proved: Mapping[str, list[str]]) -> str:
     """Return the text of the page."""
     lines = [_OPENING]
     for seed, content in seeds.items():
-        lines += [f"## {seed}: {content['title']}\n", "| | statement | held by | proved by |", "|---|---|---|---|"]
+        lines += [f"## {seed}: {content['title']}\n", "| | statement | implemented by | proved by |", "|---|---|---|---|"]
         for count, statement in enumerate(content["statements"], 1):
             number = f"{seed}.{count}"
             text = statement["text"]
