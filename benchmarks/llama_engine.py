@@ -13,7 +13,6 @@ ends with 1 if a count of the engine is not the one that was predicted.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -42,19 +41,21 @@ START, FIRST_BYTE = 1, 3
 """The tokens that a prompt starts with and that stands for the byte 0; before it come unknown, start and end."""
 
 ABOUT = """\
-# The session on a real engine
+# A real engine
 
-What llama.cpp had to evaluate for the first request of each turn, the one with the user's message, in two layouts of
-the same {turns} turns: as a `Session` sends them, and as `build()` lays them out, with the project's state at the end
-of the system prompt. Made on {date} by `python -m benchmarks.llama_engine` with llama-cpp-python {llama} and gguf
-{gguf}, on one core of a machine with {cores} that had other work: the counts are exact, the times are rough, though
-both layouts took turns. The model is random, one layer and {width} wide, with a vocabulary of bytes: a token is a byte,
-of which a real model's token has about four. The session is that of `python -m benchmarks.sessions` (a prefix of 25 KB,
-git moving in 60 % of the turns, AGENTS.md and the date once each, one resume), shortened to one tool call a turn and to
-the tools that are called. Each request is rendered to one plain text, block after block, and given to an engine that
-remembers the one before it. The answers in it are the session's, not the engine's own, so they are evaluated as well.
+A simulation can be wrong, so this page runs a real engine. It counts the tokens that llama.cpp had to evaluate for
+the same {turns} turns in two layouts: as a `Session` sends them, and as `build()` lays them out, with the project
+state at the end of the system prompt. The session needed {session:,} evaluations, the other layout {build:,}.
 
-To make it again, in a clone of the repository:
+- **Conversation**: the one in `python -m benchmarks.sessions` (a prefix of 25 KB, git changes in 60 % of the turns,
+  AGENTS.md and the date once each, one resume), with one tool call a turn.
+- **Engine**: llama-cpp-python {llama} and gguf {gguf}, on {date}. The model is random, one layer and {width} wide,
+  with a vocabulary of bytes. So a token is one byte here, where a real token has about four.
+- **Requests**: each is rendered to plain text and passed to an engine that remembers the previous request. The
+  responses come from the session, not from the engine, so they are evaluated too.
+- **Times** are rough, because the machine had other work. The counts are exact.
+
+To repeat it, in a clone of the repository:
 
 <!-- not run: it compiles llama.cpp and then takes minutes -->
 ```sh
@@ -64,10 +65,9 @@ pip install . llama-cpp-python gguf
 python -m benchmarks.llama_engine
 ```
 
-Predicted is what `simulate` says by the rules for llama.cpp of {as_of} if a request follows only the one before it: an
-engine with one slot knows no older one. Two tokens are special. The last is evaluated even if all of a prompt was there
-before; and the one that starts every prompt, which no text has, is evaluated with the first request. Of the {counts}
-counts of all requests in both layouts, {agreeing} as predicted.
+*Predicted* is the result of `simulate` with the rules for llama.cpp of {as_of}. An engine with one slot remembers
+only the previous request. It always evaluates the last token of a prompt, and the start token in the first request.
+{agreeing} of {counts} counts of both layouts match the prediction. The table shows the first request of each turn.
 
 """
 
@@ -189,7 +189,7 @@ def run(turns: list[Turn]) -> Iterator[tuple[Request, Request]]:
 def table(turns: list[Turn], requests: list[tuple[Request, Request]]) -> Iterator[str]:
     """Yield the lines of a Markdown table: the first request of each turn, and sums."""
     sides = [f"{layout}: tokens | evaluated | predicted | first token" for layout in ("session", "build()")]
-    yield f"| turn | moved | {' | '.join(sides)} |"
+    yield f"| turn | changed | {' | '.join(sides)} |"
     yield "|--:|---|" + "--:|" * 8
     first = [both for number, both in enumerate(requests) if not number or both[0].turn != requests[number - 1][0].turn]
     for turn, both in zip(turns, first, strict=False):
@@ -228,9 +228,10 @@ def main() -> int:
     print(lines, f"\n{agreeing} of {2 * len(requests)} counts are as predicted.", sep="")
     if options.write:
         about = ABOUT.format(
-            turns=len(turns), date=date.today(), cores=os.cpu_count(), llama=version("llama-cpp-python"),
-            gguf=version("gguf"), width=WIDTH, as_of=bundled_facts().as_of, counts=2 * len(requests),
-            agreeing="all are" if agreeing == 2 * len(requests) else f"{agreeing} are",
+            turns=len(turns), date=date.today(), llama=version("llama-cpp-python"), gguf=version("gguf"), width=WIDTH,
+            as_of=bundled_facts().as_of, counts=2 * len(requests),
+            agreeing="All" if agreeing == 2 * len(requests) else f"Only {agreeing}",
+            session=sum(both[0].evaluated for both in requests), build=sum(both[1].evaluated for both in requests),
         )  # fmt: skip
         options.write.write_text(about + lines)
     return 0 if agreeing == 2 * len(requests) else 1

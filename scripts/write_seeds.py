@@ -70,7 +70,11 @@ def page(seeds: Mapping[str, Any], proved: Mapping[str, list[str]]) -> str:
     """Return the text of the page."""
     lines = [_OPENING]
     for seed, content in seeds.items():
-        lines += [f"## {seed}: {content['title']}\n", "| | statement | implemented by | proved by |", "|---|---|---|---|"]
+        lines += [
+            f"## {seed}: {content['title']}\n",
+            "| | statement | implemented by | proved by |",
+            "|---|---|---|---|",
+        ]
         for count, statement in enumerate(content["statements"], 1):
             number = f"{seed}.{count}"
             text = statement["text"]
