@@ -1,4 +1,4 @@
-/* Two prompts: where they part first, and what became of each part. */
+/* Two prompts: their first difference, and what happened to each part. */
 function lineOf([what, same, rest]) {
   const pre = make("pre", { "+": "plus", "-": "minus", gap: "gap" }[what] || "");
   pre.dir = "ltr";
@@ -14,7 +14,7 @@ function changeOf(view, change) {
   const [old, now] = [view.sides[0].rows[change.old], view.sides[1].rows[change.new]];
   const row = now || old;
   const sizes = old && now && old.tokens !== now.tokens ? number(old.tokens) + " \u2192 " + number(now.tokens) + " tokens" : plural(row.tokens, "token");
-  const said = [sizes];
+  const said = [sizes.replaceAll(" ", "\u00a0")];
   if (change.status === "changed") said.push("first differs in line " + number(change.line) + ", byte " + number(change.byte) + " of the part");
   if (change.moved) said.push("moved");
   const box = make("details", groupOf(row),
@@ -26,13 +26,21 @@ function changeOf(view, change) {
     filled = true;
     if (change.lines) box.append(make("div", "lines", change.lines.map(lineOf)));
     else if (change.text !== undefined) box.append(make("div", "lines", preformatted(change.text)));
-    else box.append(make("div", "soft", change.status === "moved" ? "The same text stands elsewhere." : "The same text."));
+    else box.append(make("div", "soft", change.status === "moved" ? "The same text, in another place." : "The same text."));
   };
   box.addEventListener("toggle", fill);
   window.addEventListener("beforeprint", () => { if (change.status !== "same") { fill(); box.open = true; } });
   return { box, open: () => { fill(); box.open = true; }, change,
     searched: [row.name, row.origin, change.status].map(plain).join("\n").toLowerCase() };
 }
+
+/* Without a difference up to the end of the first, a cache that has the first serves it. */
+const noneOf = ([first, second]) => first === second
+  ? "There is none: all " + plural(first, "token") + " can be read from the cache (estimated)."
+  : "There is none before the end of the first: " + plural(first, "token") + " can be read from the cache, " + number(second - first) + " are new (estimated).";
+
+const coloursOf = (rows) => make("p", "legend", GROUPS.filter((group) => rows.some((row) => groupOf(row) === group))
+  .map((group) => make("span", group, make("span", "swatch"), group === "none" ? "no pace" : group)));
 
 function showDifference(page, view) {
   const [old, now] = view.sides;
@@ -41,16 +49,14 @@ function showDifference(page, view) {
   page.append(make("h1", "", isolated(view.title[0]), " \u2192 ", isolated(view.title[1])),
     figures([[number(old.tokens) + " \u2192 " + number(now.tokens), "tokens"], [number(old.bytes) + " \u2192 " + number(now.bytes), "bytes"],
       [number(count("changed")), "changed"], [number(count("added")), "added"], [number(count("removed")), "removed"],
-      [number(count("moved")), "moved"], [number(count("same")), "the same"]]),
+      [number(count("moved")), "moved"], [number(count("same")), "unchanged"]]),
     make("p", "soft", "Tokens are ", isolated(now.basis), "."),
-    make("h2", "", "Where they part"),
-    view.cause ? causeOf(view.cause) : make("div", "cause fine",
-      "The second begins with all of the first: " + plural(view.totals[0], "token") + " can be read, "
-      + number(view.totals[1] - view.totals[0]) + " are new (estimated)."),
-    make("h2", "", "Their tokens"), stripOf(old.rows), stripOf(now.rows), make("h2", "", "Part by part"));
+    make("h2", "", "First difference"),
+    view.cause ? causeOf(view.cause) : make("div", "cause fine", noneOf(view.totals)),
+    make("h2", "", "Tokens by part, before and after"), stripOf(old.rows), stripOf(now.rows), coloursOf([...old.rows, ...now.rows]), make("h2", "", "Part by part"));
   const changes = view.pairs.map((change) => changeOf(view, change));
-  const field = make("input"), same = make("input"), shown = make("span", "soft");
-  field.type = "search"; field.id = "find"; field.placeholder = "Find parts by name, origin or status ( / )";
+  const field = make("input"), same = make("input"), shown = make("span", "soft"), none = make("p", "soft", "No part matches.");
+  field.type = "search"; field.id = "find"; field.placeholder = "Find by name, origin or status (/)";
   field.setAttribute("aria-label", "Find parts by name, origin or status");
   same.type = "checkbox";
   same.checked = changes.every((one) => one.change.status === "same");
@@ -62,12 +68,13 @@ function showDifference(page, view) {
       one.box.hidden = !fits;
       fitting += fits ? 1 : 0;
     }
+    none.hidden = fitting > 0;
     shown.textContent = number(fitting) + " of " + plural(changes.length, "part");
   };
   field.addEventListener("input", filter);
   same.addEventListener("change", filter);
   filter();
-  put(page, [make("div", "search", field, make("label", "", same, " show what is the same"), shown), changes.map((one) => one.box)]);
+  put(page, [make("div", "search", field, make("label", "", same, " show unchanged parts"), shown), none, changes.map((one) => one.box)]);
   const first = changes.find((one) => one.change.status === "changed") || changes.find((one) => one.change.status !== "same");
   if (first) first.open();
 }

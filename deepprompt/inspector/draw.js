@@ -7,7 +7,8 @@ const GROUPS = ["release", "project", "session", "turn", "tool", "system", "user
 const format = new Intl.NumberFormat("en");
 const number = (value) => format.format(value);
 const percent = (share) => (share * 100).toFixed(1) + "%";
-const plural = (count, word) => number(count) + " " + word + (count === 1 ? "" : "s");
+const wordFor = (count, word) => word + (count === 1 ? "" : "s");
+const plural = (count, word) => number(count) + " " + wordFor(count, word);
 const groupOf = (row) => GROUPS.find((group) => group === row.pace || (!row.pace && (group === row.kind || group === row.role))) || "none";
 
 /* Children may be lists: what is as long as the data is never spread into arguments, of which there can be too many. */
@@ -96,6 +97,9 @@ function preformatted(text) {
 const figures = (pairs) =>
   make("ul", "figures", ...pairs.map(([value, name]) => make("li", "", make("b", "", value), make("span", "", name))));
 
+/* A figure that counts something, with the word for it. */
+const counted = (count, word) => [number(count), wordFor(count, word)];
+
 const pair = (name, ...values) => [make("dt", "", name), make("dd", "", ...values)];
 
 /* Where a place is, as an editor takes it. */
@@ -117,7 +121,7 @@ function causeOf(cause) {
       ...pair("where", placeOf(cause)), ...pair("was", quoted(cause.old)), ...pair("is", quoted(cause.new)),
       ...pair("kept", plural(cause.kept, "token") + " at most (estimated)"),
       ...pair("lost", plural(cause.lost, "token") + ", " + number(cause.repeated) + " of them sent before")),
-    cause.changing ? make("p", "soft", "This is the turn's context, which may change; what is to be cached stands before it.") : null);
+    cause.changing ? make("p", "soft", "This part may change every turn. Everything that should be cached comes before it.") : null);
 }
 
 /* Up, Down, Home and End go through the buttons of a list. */

@@ -47,7 +47,7 @@ function legendOf(rows, changed) {
     box.addEventListener("change", changed);
     const tokens = own.reduce((sum, row) => sum + row.tokens, 0);
     legend.append(make("label", group, box, " ", make("span", "swatch"),
-      (group === "none" ? "no pace" : group) + " ", make("span", "soft", number(tokens) + " tokens")));
+      (group === "none" ? "no pace" : group) + " ", make("span", "soft", plural(tokens, "token"))));
   }
   return legend;
 }
@@ -112,9 +112,9 @@ function promptBox(view) {
   arrows(list, (button) => choose(buttons.indexOf(button), true));
 
   const field = make("input");
-  field.type = "search"; field.placeholder = "Find parts by name, origin or text ( / )"; field.id = "find";
+  field.type = "search"; field.placeholder = "Find by name, origin or text (/)"; field.id = "find";
   field.setAttribute("aria-label", "Find parts by name, origin or text");
-  const count = make("span", "soft");
+  const count = make("span", "soft"), none = make("p", "soft", "No part matches the search and the boxes above. Escape clears the search.");
   count.setAttribute("role", "status");
   const legend = legendOf(rows, filter);
   function filter() {
@@ -128,6 +128,8 @@ function promptBox(view) {
       shown += fits ? 1 : 0;
     });
     for (const rule of rules) rule.hidden = shown < rows.length;
+    list.hidden = shown === 0;
+    none.hidden = shown > 0;
     count.textContent = shown === rows.length ? plural(rows.length, "part") : number(shown) + " of " + plural(rows.length, "part");
   }
   field.addEventListener("input", filter);
@@ -141,7 +143,7 @@ function promptBox(view) {
   const settings = view.settings.length
     ? make("p", "soft", view.settings.flatMap(([name, value], index) => [index ? ", " : "", isolated(name), ": ", isolated(value)])) : null;
   box.append(strip, legend, ...(settings ? [settings] : []), make("div", "search", field, count),
-    make("div", "sides", list, text), status);
+    none, make("div", "sides", list, text), status);
   return box;
 }
 
@@ -150,9 +152,10 @@ function showPrompt(page, view) {
   const hidden = view.rows.reduce((sum, row) => sum + (typeof row.text === "string" ? 0 : row.text.filter((piece) => typeof piece === "number").length), 0);
   const prefix = view.rows.slice(0, view.static).reduce((sum, row) => sum + row.tokens, 0);
   page.append(make("h1", "", isolated(view.title)),
-    figures([[number(view.tokens), "tokens"], [number(view.bytes), "bytes"], [number(view.rows.length), "parts"],
-      [view.tokens ? percent(prefix / view.tokens) : "-", "before the boundary"], [number(hidden), "hidden characters"]]),
-    make("p", "soft", "Tokens are ", isolated(view.basis), ". SHA-256 " + view.sha256 + "."),
+    figures([counted(view.tokens, "token"), counted(view.bytes, "byte"), counted(view.rows.length, "part"),
+      ...(view.static < view.rows.length && view.tokens ? [[percent(prefix / view.tokens), "in the static prefix"]] : []),
+      counted(hidden, "hidden character")]),
+    make("p", "soft", "Tokens are ", isolated(view.basis), ". ", make("span", "whole", "SHA-256"), " " + view.sha256 + "."),
     promptBox(view));
   if (view.notes.length) {
     put(page, [make("h2", "", "Notes"), view.notes.map((note) => make("p", "soft", isolated(note)))]);

@@ -97,9 +97,9 @@ function showSession(page, view) {
   const misses = turns.filter((turn) => turn.miss).length;
   page.append(make("h1", "", isolated(view.title)),
     make("p", "soft", "By the rules of ", isolated(view.provider), ", ", isolated(view.model), ", facts of ", isolated(view.facts), ". Tokens are ", isolated(view.last.basis), "."),
-    figures([[number(turns.length), "requests"], [number(view.input), "input tokens"], [percent(view.read_share), "read after the first"],
-      [view.price === null ? "-" : view.price.toFixed(3), "of the price without a cache"], [number(misses), "misses"],
-      ...(view.recorded ? [[number(view.recorded), "recorded answers"]] : [])]));
+    figures([counted(turns.length, "request"), counted(view.input, "input token"), [percent(view.read_share), "read from the cache after the first"],
+      [view.price === null ? "-" : view.price.toFixed(3), "of the price without a cache"], [number(misses), misses === 1 ? "miss" : "misses"],
+      ...(view.recorded ? [counted(view.recorded, "recorded response")] : [])]));
 
   const source = make("select");
   source.setAttribute("aria-label", "Which tokens are drawn");
@@ -140,11 +140,11 @@ function showSession(page, view) {
   }
   source.addEventListener("change", redraw);
   if (view.doubts.length) page.append(make("h2", "", "This log was altered or damaged"), ...view.doubts.map((one) => make("p", "", isolated(one))));
-  page.append(make("h2", "", "Turn by turn"));
+  page.append(make("h2", "", "Input tokens, turn by turn"));
   if (view.recorded) page.append(make("p", "", make("label", "", "Tokens ", source)));
-  page.append(holder, make("h2", "", "The chosen turn"), detail);
+  page.append(holder, make("h2", "", "Selected turn"), detail);
 
-  const only = make("input"), field = make("input"), count = make("span", "soft");
+  const only = make("input"), field = make("input"), count = make("span", "soft"), none = make("p", "soft", "No turn matches.");
   only.type = "checkbox"; only.checked = misses > 0;
   field.type = "search"; field.placeholder = "Find turns by cause or place"; field.setAttribute("aria-label", "Find turns by cause or place");
   count.setAttribute("role", "status");
@@ -155,18 +155,19 @@ function showSession(page, view) {
       row.hidden = (only.checked && !turns[index].miss) || !searched[index].includes(field.value.toLowerCase());
       shown += row.hidden ? 0 : 1;
     });
+    none.hidden = shown > 0;
     count.textContent = number(shown) + " of " + plural(rows.length, "turn");
   };
   only.addEventListener("change", filter);
   field.addEventListener("input", filter);
   filter();
-  const head = make("tr", "", ...["turn", "input", "read", "written", "full", "why no more was read"].map((name) => make("th", "", name)));
-  page.append(make("h2", "", "Turns and causes"), make("div", "search", field, make("label", "", only, " only misses"), count),
-    make("div", "scroll", make("table", "", make("thead", "", head), make("tbody", "", rows))));
+  const head = make("tr", "", ...["turn", "input", "read", "written", "full", "why not more was read"].map((name) => make("th", "", name)));
+  page.append(make("h2", "", "Turns and causes"), make("div", "search", field, make("label", "", only, " only misses"), count), none,
+    make("div", "scroll", make("table", "turns", make("thead", "", head), make("tbody", "", rows))));
   page.append(make("h2", "", "The last request"), make("p", "soft", plural(view.last.tokens, "token") + ", " + plural(view.last.bytes, "byte") + "."), promptBox(view.last));
   if (view.assumed.length) {
-    const assumed = make("details", "", make("summary", "", "What is assumed"), make("div", "", view.assumed.map((one) => make("p", "soft", isolated(one)))));
-    page.append(make("h2", "", "Assumed"), assumed);
+    const assumed = make("details", "", make("summary", "", "What the simulation assumes"), make("div", "", view.assumed.map((one) => make("p", "soft", isolated(one)))));
+    page.append(make("h2", "", "Assumptions"), assumed);
   }
   redraw();
 }

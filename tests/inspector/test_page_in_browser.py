@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -136,6 +137,24 @@ class TestPrompt:
         page.press("#find", "Escape")
         assert len(shown(page, ".part")) == 5
 
+    def test_nothing_is_found(self, opened: Open) -> None:
+        """A search without a match says so, on each page, and not before."""
+        nothing = "No part matches the search and the boxes above. Escape clears the search."
+        for page, said in (
+            (opened(built(*PARTS)), nothing),
+            (opened(built(*PARTS), built(*PARTS[:3])), "No part matches."),
+            (opened(transcript(3)), "No turn matches."),
+        ):
+            assert said not in shown(page, "p")
+            page.fill("input[type=search] >> nth=0", "no such word")
+            assert said in shown(page, "p")
+
+    def test_one_of_each(self, opened: Open) -> None:
+        """One part of one token is not counted in plurals, and a text without a boundary has no share before it."""
+        page = opened("Hey.\n")
+        assert shown(page, ".figures span") == ["token", "bytes", "part", "hidden characters"]
+        assert shown(page, ".legend .soft") == ["1 token"]
+
     def test_paces_are_filtered(self, opened: Open) -> None:
         """A pace can be left out."""
         page = opened(built(*PARTS))
@@ -255,7 +274,15 @@ class TestDifference:
     def test_a_longer_one(self, opened: Open) -> None:
         """A second prompt that begins with the first has no cause of a miss."""
         page = opened(built(*PARTS[:2]), built(*PARTS[:3]))
-        assert "The second begins with all of the first" in page.inner_text(".cause.fine")
+        said = "There is none before the end of the first: 10 tokens can be read from the cache, 3 are new (estimated)."
+        assert page.inner_text(".cause.fine") == said
+
+    def test_two_that_are_the_same(self, opened: Open) -> None:
+        """The page says that nothing differs, and shows every part."""
+        page = opened(built(*PARTS), built(*PARTS))
+        said = page.inner_text(".cause.fine")
+        assert re.fullmatch(r"There is none: all [0-9]+ tokens can be read from the cache \(estimated\)\.", said)
+        assert len(shown(page, "details")) == len(PARTS)
 
     @pytest.mark.parametrize("width", [1280, 400])
     def test_nothing_is_wider_than_the_window(self, opened: Open, width: int) -> None:
