@@ -11,6 +11,7 @@ from deepprompt.checks.cache.price import ANY, Price, price_change
 from deepprompt.commands.inputs import load_request_and_unknown
 from deepprompt.commands.options import check_provider, given
 from deepprompt.commands.output import write, write_json, write_lines
+from deepprompt.fleet.prices import bundled_prices
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.providers.recognise import model_of, provider_of_model
 from deepprompt.providers.rules import Rules
@@ -62,7 +63,9 @@ def run(options: argparse.Namespace) -> int:
         new_tokens = tokens[1] - tokens[0]
         write(f"B begins with all of A: {tokens[0]:,} tokens can be read, {new_tokens:,} are new (estimated)\n")
     else:
-        write_lines(_described(found, tokens, price, rules))
+        write_lines(_described(found, price, rules))
+        if tokens[0] < rules.minimum:
+            write(f"  note   A has {tokens[0]:,} tokens, and fewer than {rules.minimum:,} are not cached\n")
     if not options.json:
         write_lines(_unknown(before, after))
     return 0 if found is None else 1
@@ -86,19 +89,20 @@ def _run_on_log(options: argparse.Namespace) -> int:
     from deepprompt.checks.blame.differences import all_changes
     from deepprompt.fleet.breaks import breaks_in
 
+    if options.provider:
+        check_provider(options, bundled_facts().providers())
     reports: list[dict[str, object]] = []
     breaks = 0
-    for one in breaks_in(options.old):
+    for one in breaks_in(options.old, options.provider or "", options.model or ""):
         breaks += 1
         rules = _rules(options, one.new)
-        price, tokens = price_change(one.old, one.new, rules), (total_tokens(one.old), total_tokens(one.new))
         changes = all_changes(one.old, one.new)
         if options.json:
             places = [{"what": what, "place": place} for what, place in changes]
-            report = _report(one.found, tokens, price, rules)
-            reports.append({"request": one.where, "after": one.after, **report, "changes": places})
+            report = _report(one.found, (0, 0), one.price, rules)
+            reports.append({"request": one.where, "after_request": one.after, **report, "changes": places})
             continue
-        lines = _described(one.found, tokens, price, rules)
+        lines = _described(one.found, one.price, rules)
         write_lines([f"{one.where}, after {one.after}", *(f"  {line}" for line in lines)])
         write_lines([*(f"    {what:<8} {display(place)}" for what, place in changes[:_MOST_CHANGES]), ""])
     if options.json:
@@ -132,31 +136,39 @@ def _basis(rules: Rules) -> str:
 
 def _report(found: Blame | None, tokens: tuple[int, int], price: Price, rules: Rules) -> dict[str, object]:
     if found is None:
-        return {"miss": False, "kept": tokens[0], "lost": 0, "new": tokens[1] - tokens[0]}
+        return {"miss": False, "kept": tokens[0], "after": 0, "lost": 0, "new": tokens[1] - tokens[0]}
     what = {"miss": True, "why": found.why} | dataclasses.asdict(found)
     what |= {key: redact(str(what[key])) for key in ("old", "new")}
-    simulated = {"read": price.charge.read, "could_read": price.could, "unread": price.lost}
+    simulated = {"read": price.charge.read, "could_read": price.could, "lost": price.lost}
     return what | simulated | {"cost": round(price.cost, 3), "prices": _basis(rules)}
 
 
-def _described(found: Blame, tokens: tuple[int, int], price: Price, rules: Rules) -> list[str]:
+def _described(found: Blame, price: Price, rules: Rules) -> list[str]:
     lines = [
         f"{found.kind}: {found.why}",
-        f"  where  {_where(found)}, byte {found.offset:,}",
+        f"  where  {_where(found)}, byte {found.offset:,} of the request's text",
         f"  was    {_quoted(found.old, found.kind)}",
         f"  is     {_quoted(found.new, found.kind)}",
-        f"  kept   {counted(found.kept, 'token')} at most (estimated)",
-        f"  lost   {counted(found.lost, 'token')}, {found.repeated:,} of them sent before",
-        f"  reads  {price.charge.read:,} of {price.could:,} tokens that the cache has of A (simulated)",
-        f"  costs  {price.cost:,.0f} tokens at the plain input price ({_basis(rules)})",
+        f"  kept   {counted(found.kept, 'token')} before it, at most (estimated)",
+        f"  after  {counted(found.after, 'token')}, {found.repeated:,} of them sent before (estimated)",
+        f"  lost   {price.lost:,} of {price.could:,} tokens that the cache had (simulated)",
+        f"  costs  {price.cost:,.0f} tokens at the plain input price ({_basis(rules)}){_money(price, rules)}",
     ]
     if price.note:
         lines.append(f"  note   {price.note}")
-    if tokens[0] < rules.minimum:
-        lines.append(f"  note   A has {tokens[0]:,} tokens, and fewer than {rules.minimum:,} are not cached")
     if found.changing:
         lines.append("  note   this is the turn's context, which may change; what is to be cached stands before it")
     return lines
+
+
+def _money(price: Price, rules: Rules) -> str:
+    """Return what the loss costs by the bundled price table; "" for a model without a price."""
+    prices = bundled_prices()
+    known = prices.of(rules.model) if rules.model and price.cost else None
+    if known is None:
+        return ""
+    sign = "$" if prices.currency == "USD" else f"{prices.currency} "
+    return f", {sign}{price.cost * known.input / 1e6:.4f}"
 
 
 def _where(found: Blame) -> str:

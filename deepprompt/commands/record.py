@@ -35,7 +35,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--proxy", type=given, metavar="URL", help="a proxy on the way there, such as your company's (default: none)"
     )
-    parser.add_argument("--for", dest="agent", type=given, metavar="NAME", help="treat COMMAND as this agent")
+    parser.add_argument(
+        "--for",
+        dest="agent",
+        type=given,
+        metavar="NAME",
+        help="the agent that COMMAND is or starts, such as claude or codex",
+    )
     parser.add_argument(
         "--store", type=given, metavar="DIR", help="the folder to write to (default: in your state folder)"
     )
@@ -88,7 +94,7 @@ def _in_repository(folder: str) -> bool:
 
 
 async def _record(options: argparse.Namespace, folder: str) -> int:
-    from deepprompt.recorder.agents import PROXIES, own_upstreams, reach_loopback, set_up, upstreams
+    from deepprompt.recorder.agents import PROXIES, own_upstreams, reach_loopback, set_up, started_inside, upstreams
     from deepprompt.recorder.live import Live
     from deepprompt.recorder.server import Proxy
     from deepprompt.recorder.writer import Writer
@@ -104,7 +110,7 @@ async def _record(options: argparse.Namespace, folder: str) -> int:
         for address in dict.fromkeys(own.values()):
             say(f"requests go to {address}, as your variables say")
     if not options.proxy and (unused := next((one for one in PROXIES if os.environ.get(one)), "")):
-        say(f"{unused} is set, and not used for your keys' sake; --proxy URL sends requests through a proxy")
+        say(f"{unused} is ignored, to protect your keys; --proxy URL sends requests through a proxy")
     proxy = Proxy(addresses, writer, websocket=options.websocket, proxy=options.proxy or "")
     code = 0
     try:
@@ -124,8 +130,11 @@ async def _record(options: argparse.Namespace, folder: str) -> int:
     finally:
         await proxy.stop()
         writer.close()
+    live.file = store.path
     for line in live.summary():
         say(line)
+    if not writer.agent and (inside := started_inside(live.agents)):
+        say(f"{inside} ran inside another command; with --for {inside}, it is recorded under its own name")
     if writer.lost:
         say(f"{writer.lost} requests could not be recorded")
     return code

@@ -13,12 +13,13 @@ from deepprompt.commands.options import given
 from deepprompt.commands.output import show_progress, write_json, write_lines
 from deepprompt.commands.pages import write_page
 from deepprompt.errors import SourceError
+from deepprompt.fleet.advice import ADVICE
 from deepprompt.fleet.engines import cores
 from deepprompt.fleet.prices import bundled_prices, load_prices
 from deepprompt.fleet.readers.shared import time_of
 from deepprompt.fleet.report import Report, report
 from deepprompt.fleet.store import default_store
-from deepprompt.fleet.summary import GROUPS, as_json, lines_of_report
+from deepprompt.fleet.summary import GROUPS, as_json, known_causes, lines_of_report
 from deepprompt.sources.files import reason_of, replace_file
 from deepprompt.words import Engine
 
@@ -26,6 +27,7 @@ _MOST_JOBS = 256
 _AGO = re.compile(r"(\d{1,6})([dhm])")
 _SECONDS = {"d": 86_400, "h": 3_600, "m": 60}
 _KINDS = (".html", ".csv", ".parquet", ".json")
+_CAUSES = ("all", *ADVICE)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument(
-        "-o", "--out", type=given, metavar="FILE", help="write a page (.html), or rows for tables (.csv, .parquet)"
+        "-o",
+        "--out",
+        type=given,
+        metavar="FILE",
+        help="write an HTML page (.html), rows for tables (.csv, .parquet), or everything (.json)",
     )
     parser.add_argument(
         "--by",
@@ -141,6 +147,8 @@ def run(options: argparse.Namespace) -> int:
         )
     finally:
         show_progress("")
+    if what_if and not found.tally.saving.requests and what_if not in _CAUSES:
+        options.usage_error(f"--what-if: no cause {what_if!r:.60} in these logs; there are: {known_causes(found)}")
     if options.out:
         _write(options.out, found)
     if options.json:

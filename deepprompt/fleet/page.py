@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from deepprompt.fleet.advice import advice_for
 from deepprompt.fleet.record import file_of
 from deepprompt.fleet.report import Report
+from deepprompt.fleet.summary import NO_CACHE, silent
 from deepprompt.fleet.tally import UNIT, Cause, Row
 from deepprompt.inspector.page import label_of
 
@@ -30,6 +32,7 @@ def report_view(found: Report) -> dict[str, Any]:
         "written": sum(total.written.values()),
         "full": total.full,
         "lost": total.lost,
+        "lost_money": round(found.lost(), 6),
         "lost_share": round(found.lost_share(), 6),
         "money": round(found.spent(), 6),
         "currency": label_of(found.prices.currency),
@@ -37,6 +40,8 @@ def report_view(found: Report) -> dict[str, Any]:
         "facts": label_of(found.facts),
         "recorded": found.tally.recorded,
         "unread": found.tally.unread,
+        "silent": [[label_of(who), tokens] for who, tokens in silent(found)[:20]],
+        "no_cache": NO_CACHE,
         "timeline": _timeline(found.tally.rows),
         "causes": [_cause(found, cause) for cause in found.causes()[:200]],
         "rows": rows,
@@ -59,6 +64,7 @@ def _cause(found: Report, cause: Cause) -> dict[str, Any]:
         "example": label_of(cause.example),
         "old": label_of(cause.old),
         "new": label_of(cause.new),
+        "advice": advice_for(cause.kind),
     }
 
 
@@ -100,8 +106,16 @@ def _place(where: str, files: dict[str, int]) -> tuple[int, str]:
     return files.setdefault(file, len(files)), where[len(file) + 1 :]
 
 
-def _clock(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M") if 0 < at < 1e11 else ""
+def _clock(at: float, shape: str = "%Y-%m-%d %H:%M") -> str:
+    return datetime.fromtimestamp(at, UTC).strftime(shape) if 0 < at < 1e11 else ""
+
+
+def _shapes(first: float, last: float, step: float) -> tuple[str, str]:
+    """Return how times over a span are written: in full, and as a short label that tells the columns apart."""
+    seconds = ":%S" if step < 60 else ""
+    if _clock(first)[:10] == _clock(last)[:10]:
+        return f"%Y-%m-%d %H:%M{seconds}", f"%H:%M{seconds}"
+    return f"%Y-%m-%d %H:%M{seconds}", "%m-%d" if step >= 10_000 else "%m-%d %H:%M"
 
 
 def _timeline(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -112,8 +126,17 @@ def _timeline(rows: Sequence[Row]) -> list[dict[str, Any]]:
     first, last = min(turn.at for turn in turns), max(turn.at for turn in turns)
     count = min(_COLUMNS, len(turns))
     step = (last - first) / count or 1.0
+    whole, short = _shapes(first, last, step)
     columns: list[dict[str, Any]] = [
-        {"read": 0, "written": 0, "full": 0, "lost": 0, "miss": False, "at": _clock(first + number * step)}
+        {
+            "read": 0,
+            "written": 0,
+            "full": 0,
+            "lost": 0,
+            "miss": False,
+            "at": _clock(first + number * step, whole),
+            "tick": _clock(first + number * step, short),
+        }
         for number in range(count)
     ]
     for turn in turns:

@@ -17,9 +17,10 @@ from typing import Any
 
 from deepprompt.checks.blame.blame import Blame
 from deepprompt.checks.cache.caches import Charge
-from deepprompt.checks.cache.price import ANY, extra_cost
+from deepprompt.checks.cache.price import ANY, Price, extra_cost
 from deepprompt.checks.cache.simulate import Simulator
 from deepprompt.errors import MessageError
+from deepprompt.fleet.advice import EXPIRED
 from deepprompt.fleet.bodies import BodyReader, ReadBody
 from deepprompt.fleet.readers.shared import day_of
 from deepprompt.fleet.record import Record, Unread, file_of, session_in
@@ -31,9 +32,6 @@ from deepprompt.providers.recognise import MESSAGES, MODELS, provider_of, provid
 from deepprompt.providers.rules import Rules
 from deepprompt.providers.segments import Segment
 from deepprompt.text.secrets import redact
-
-EXPIRED = "expired"
-"""The kind of cause for an entry that was not used for too long. All other kinds are those of `blame`."""
 
 _INDEX = re.compile(r"\b(messages|input|contents|content|parts|tool_calls)\[\d+\]")
 _SHOWN = 120
@@ -120,11 +118,12 @@ class Reporter:
         self.tally.conversations += placed.parent is None or placed.parent.at < self.since
         could = _could(placed.parent, charge, rules) if placed.parent is not None else 0
         expired = placed.broke is None and EXPIRED in charge.why
-        lost, extra = extra_cost(charge, could, rules) if placed.broke is not None or expired else (0, 0.0)
         counts = _counts(record, charge, rules)
-        scale = counts.input / charge.total if charge.total else 1.0
-        counts.lost, counts.extra = round(lost * scale), round(extra * scale * UNIT)
-        self.tally.recorded += record.usage is not None
+        lost = 0
+        if placed.broke is not None or expired:
+            lost, _ = extra_cost(charge, could, rules)
+            placed.price = _price(lost, could, charge, counts, rules)
+        self._compare(record, charge, rules, body)
         for name in {*body.unknown, *(f"{one.kind} in messages" for one in body.segments if one.unknown)}:
             self.tally.unknown[name] = self.tally.unknown.get(name, 0) + 1
         cause = self._cause(record, placed, counts, expired) if placed.broke is not None or (expired and lost) else None
@@ -134,6 +133,17 @@ class Reporter:
         if self.what_if is not None:
             self.what_if.add(placed, rules, at, cause, charge)
         self._sum_up(record, rules, counts, placed.request.conversation.root, placed, turn)
+
+    def _compare(self, record: Record, charge: Charge, rules: Rules, body: ReadBody) -> None:
+        """Compare the cached tokens that the API reported with the simulated ones, and count what has no mark."""
+        tally = self.tally
+        tally.recorded += record.usage is not None
+        if record.usage is not None:
+            who = " ".join(filter(None, (record.agent, record.model)))
+            tally.reported[who] = tally.reported.get(who, 0) + record.usage.cached_read
+            tally.expected[who] = tally.expected.get(who, 0) + charge.read
+        if rules.caching == "marked" and not charge.read and not charge.written:
+            tally.unmarked += all(segment.mark is None for segment in body.segments)
 
     def _charge(self, rules: Rules, segments: list[Segment], at: float) -> Charge:
         simulator = self._simulators.get((rules.provider, rules.model))
@@ -233,6 +243,19 @@ def _counts(record: Record, charge: Charge | None, rules: Rules) -> Counts:
         found = Counts(1, charge.total, charge.read, dict(charge.written), charge.full)
     found.paid = round(rules.paid(found.read, found.written, found.full) * UNIT)
     return found
+
+
+def _price(lost: int, could: int, charge: Charge, counts: Counts, rules: Rules) -> Price:
+    """Return what was lost in tokens as the API counts them, and put it into the counts.
+
+    A request cannot have lost what the API says that it read, and what it lost cost what the API says that it paid.
+    """
+    scale = counts.input / charge.total if charge.total else 1.0
+    paid = Charge(counts.read, counts.written, counts.full, charge.why)
+    counts.lost = min(round(lost * scale), max(paid.total - paid.read, 0))
+    _, extra = extra_cost(paid, paid.read + counts.lost, rules)
+    counts.extra = round(extra * UNIT)
+    return Price(paid, max(round(could * scale), counts.lost), counts.lost, extra)
 
 
 def _general(place: str) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from deepprompt.checks.blame.blame import Blame, blame
 from deepprompt.checks.blame.kinship import begins_another
 from deepprompt.checks.cache.caches import Charge
+from deepprompt.checks.cache.price import Price
 from deepprompt.fleet.bodies import BodyReader, Element, ReadBody, same_text, size_of
 from deepprompt.providers.segments import Segment
 
@@ -64,6 +65,8 @@ class Placed:
     parent: Request | None
     """The request that it continues; None if it begins a conversation."""
     broke: Blame | None = None
+    price: Price | None = None
+    """What it lost, in the units of the log, if the request was summed up."""
 
 
 @dataclass(slots=True)

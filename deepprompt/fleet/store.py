@@ -44,6 +44,8 @@ class Store:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.written = 0
+        self.path = ""
+        """The file that was written to last."""
         self._day = ""
         self._file = -1
         try:
@@ -106,8 +108,8 @@ class Store:
         day = time.strftime("%Y-%m-%d", time.gmtime())
         if day != self._day:
             self.close()
-            path = os.path.join(self.folder, f"{day}-{os.getpid()}.jsonl")
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+            self.path = os.path.join(self.folder, f"{day}-{os.getpid()}.jsonl")
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
             self._day = day
         view = memoryview(line)
         while view:

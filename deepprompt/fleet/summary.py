@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from deepprompt.fleet.advice import advice_for
 from deepprompt.fleet.report import Report
 from deepprompt.fleet.tally import UNIT, Cause, Counts, Row
 from deepprompt.text.display import counted, display
@@ -12,24 +13,24 @@ from deepprompt.text.display import counted, display
 GROUPS = ("day", "agent", "version", "provider", "model", "prompt")
 """What `--by` can group by."""
 
+NO_CACHE = (
+    "A gateway may drop the cache marks or these counts, requests may be spread over accounts or regions, "
+    "or the model has no cache."
+)
+"""What may be the reason if an API reports no cached token."""
+
 _CAUSES = 10
-_CONVERSATIONS = 5
+# The longest excerpt of what changed, and how much of it stands before the change.
+_EXCERPT, _BEFORE = 60, 24
+_LISTED = 12
 
 
 def lines_of_report(found: Report, by: Sequence[str] = ("agent", "model")) -> list[str]:
     """Return the report as lines of text."""
-    tally, total = found.tally, found.tally.total
-    if not total.requests:
-        return [f"{counted(tally.failed, 'request')}, and none was answered" if tally.failed else "no requests"]
-    lines = [
-        f"{counted(total.requests, 'request')} in {counted(tally.conversations, 'conversation')}, "
-        f"{counted(tally.files, 'file')}",
-        f"input  {total.input:,} tokens: {_share(total.read, total.input)} read from the cache, "
-        f"{_share(sum(total.written.values()), total.input)} written to it, {_share(total.full, total.input)} in full",
-        f"cost   {_cost(found)}",
-        f"lost   {total.lost:,} tokens to breaks: {_lost(found)}",
-        "",
-    ]
+    lines = first_lines(found)
+    if not found.tally.total.requests:
+        return lines
+    lines.append("")
     causes = found.causes()
     if causes:
         lines += ["causes, by money", *_causes(found, causes), ""]
@@ -39,6 +40,22 @@ def lines_of_report(found: Report, by: Sequence[str] = ("agent", "model")) -> li
     return lines
 
 
+def first_lines(found: Report) -> list[str]:
+    """Return the lines that sum up a report: requests, tokens, cost, losses, and APIs that reported no cached token."""
+    tally, total = found.tally, found.tally.total
+    if not total.requests:
+        return [f"{counted(tally.failed, 'request')}, and none was answered" if tally.failed else "no requests"]
+    return [
+        f"{counted(total.requests, 'request')} in {counted(tally.conversations, 'conversation')}, "
+        f"{counted(tally.files, 'file')}",
+        f"input  {total.input:,} tokens: {_share(total.read, total.input)} read from the cache, "
+        f"{_share(sum(total.written.values()), total.input)} written to it, {_share(total.full, total.input)} in full",
+        f"cost   {_cost(found)}",
+        f"lost   {total.lost:,} tokens to breaks: {_lost(found)}",
+        *_silent(found),
+    ]
+
+
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "0%"
 
@@ -46,9 +63,10 @@ def _share(part: int, whole: int) -> str:
 def _cost(found: Report) -> str:
     spent = found.spent()
     share = found.cached_share() if found.tally.total.input else 1.0
-    plain = f"{abs(1 - share):.1%} {'more' if share > 1 else 'less'} than without a cache"
+    change = f"{abs(1 - share):.1%}"
+    plain = f"{change} {'more' if share > 1 else 'less'} than" if change != "0.0%" else "the same as"
     money = f"{_money(found, spent)} for the input by prices of {found.prices.as_of}; " if spent else ""
-    return f"{money}{plain}"
+    return f"{money}{plain} without a cache"
 
 
 def _lost(found: Report) -> str:
@@ -76,10 +94,42 @@ def _causes(found: Report, causes: Sequence[Cause]) -> list[str]:
             f"{f' of {who}' if who else ''}, such as {display(cause.example)}"
         )
         if cause.old or cause.new:
-            lines.append(f"       was {display(cause.old) or 'nothing'} | is {display(cause.new) or 'nothing'}")
+            old, new = excerpts(cause.old, cause.new)
+            lines.append(f"       was {display(old) or 'nothing'} | is {display(new) or 'nothing'}")
+        if advice := advice_for(cause.kind):
+            lines.append(f"       to do: {advice}")
     if len(causes) > _CAUSES:
         lines.append(f"     and {len(causes) - _CAUSES} more; --json has all")
     return lines
+
+
+def excerpts(old: str, new: str) -> tuple[str, str]:
+    """Return two lines shortened to what is around their first difference, with an ellipsis where text is left out."""
+    shared = next((at for at, (one, two) in enumerate(zip(old, new, strict=False)) if one != two), None)
+    start = max((min(len(old), len(new)) if shared is None else shared) - _BEFORE, 0)
+    return _cut(old, start), _cut(new, start)
+
+
+def _cut(text: str, start: int) -> str:
+    start = max(min(start, len(text) - _EXCERPT), 0)
+    return f"{'…' if start else ''}{text[start : start + _EXCERPT]}{'…' if len(text) > start + _EXCERPT else ''}"
+
+
+def silent(found: Report) -> list[tuple[str, int]]:
+    """Return each agent and model whose API reported no cached token, and how many could have been read."""
+    tally = found.tally
+    return [(who, tokens) for who, tokens in sorted(tally.expected.items()) if tokens and not tally.reported.get(who)]
+
+
+def _silent(found: Report) -> list[str]:
+    if not (those := silent(found)):
+        return []
+    could = [f"{display(who) or 'it'} could have read {tokens:,}" for who, tokens in those[:_CAUSES]]
+    more = f" and {len(those) - _CAUSES} more" if len(those) > _CAUSES else ""
+    return [
+        f"note   the API reported no cached tokens at all: {', '.join(could)}{more} (simulated)",
+        f"       {NO_CACHE}",
+    ]
 
 
 def _group(found: Report, name: str) -> list[str]:
@@ -111,12 +161,22 @@ def _what_if(found: Report) -> list[str]:
         return []
     saving = found.tally.saving
     if not saving.requests:
-        return [f"without {display(found.what_if)}: no request broke for it", ""]
+        return [f"without {display(found.what_if)}: no request broke for it; there are: {known_causes(found)}", ""]
+    what = "any of these causes" if found.what_if == "all" else display(found.what_if)
     return [
-        f"without {display(found.what_if)}: {counted(saving.requests, 'break')} fewer, {found.saved_share():.1%} of "
+        f"without {what}: {counted(saving.requests, 'fewer break')}, {found.saved_share():.1%} of "
         f"the simulated cost saved, {_money(found, found.saved())}",
         "",
     ]
+
+
+def known_causes(found: Report) -> str:
+    """Return what `--what-if` can leave out of a report, as a list: kinds and places, those that cost most first."""
+    causes = found.causes()
+    names = dict.fromkeys(["all", *(one.kind for one in causes), *(one.place for one in causes if one.place)])
+    shown = [display(name) for name in names][:_LISTED]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return ", ".join(shown) + more if causes else "none, as nothing broke"
 
 
 def _notes(found: Report) -> list[str]:
@@ -124,10 +184,17 @@ def _notes(found: Report) -> list[str]:
     notes = []
     if tally.recorded < tally.total.requests:
         notes.append(
-            f"{tally.total.requests - tally.recorded:,} requests without recorded tokens: theirs are simulated"
+            f"{counted(tally.total.requests - tally.recorded, 'request')} without recorded token counts: simulated"
         )
     if tally.usage_only:
-        notes.append(f"{tally.usage_only:,} requests of which only the tokens are known: no cause can be told")
+        notes.append(
+            f"{counted(tally.usage_only, 'request')} with token counts only: what broke in them cannot be found"
+        )
+    if tally.unmarked:
+        notes.append(
+            f"{counted(tally.unmarked, 'request')} without a cache mark (such as cache_control): the provider caches "
+            "nothing without one"
+        )
     if tally.failed:
         notes.append(f"{counted(tally.failed, 'request')} failed and cost nothing")
     if tally.unread:
@@ -135,10 +202,10 @@ def _notes(found: Report) -> list[str]:
         notes.append(f"{counted(tally.unread, 'line')} not read, such as {display(one.where)}: {display(one.why)}")
     if tally.unknown:
         names = ", ".join(sorted(tally.unknown, key=lambda name: (-tally.unknown[name], name))[:5])
-        notes.append(f"fields and items that deepprompt does not know: {display(names)}")
+        notes.append(f"fields and items that deepprompt does not know, compared as JSON: {display(names)}")
     if found.parts:
         notes.append(found.parts)
-    notes.append(f"what could have been read is simulated by facts of {found.facts}; --json lists what that assumes")
+    notes.append(f"lost tokens are simulated with facts about providers of {found.facts}; --json lists the assumptions")
     return [f"note: {note}" for note in notes]
 
 
@@ -154,6 +221,8 @@ def as_json(found: Report) -> dict[str, object]:
         "recorded": tally.recorded,
         "usage_only": tally.usage_only,
         "failed": tally.failed,
+        "unmarked": tally.unmarked,
+        "nothing_cached": [{"who": who, "could_read": tokens} for who, tokens in silent(found)],
         "total": _counts(tally.total) | {"money": round(found.spent(), 6)},
         "lost_share": round(found.lost_share(), 6),
         "causes": [_cause(found, cause) for cause in found.causes()],
@@ -190,6 +259,7 @@ def _cause(found: Report, cause: Cause) -> dict[str, object]:
         "requests": cause.requests, "conversations": cause.conversations, "lost": cause.lost,
         "extra": round(cause.extra / UNIT, 3), "money": round(found.money(cause.extra, cause.model), 6),
         "example": cause.example, "exact": cause.exact, "old": cause.old, "new": cause.new,
+        "advice": advice_for(cause.kind),
     }  # fmt: skip
 
 

@@ -167,6 +167,12 @@ class Tally:
     """The first of what could not be read, by file and line."""
     assumed: dict[str, int] = field(default_factory=dict)
     """What the simulations assume, and in how many of them."""
+    unmarked: int = 0
+    """Requests without a cache mark, to a provider that caches nothing without one."""
+    reported: dict[str, int] = field(default_factory=dict)
+    """Tokens read from the cache as the API reported them, by agent and model."""
+    expected: dict[str, int] = field(default_factory=dict)
+    """Tokens that the simulation reads in the same requests, by agent and model."""
 
     def add(self, other: Tally) -> None:
         """Add the tally of other requests."""
@@ -181,6 +187,8 @@ class Tally:
             if isinstance(value := getattr(self, one.name), int):
                 setattr(self, one.name, value + getattr(other, one.name))
         _add(self.unknown, other.unknown)
+        _add(self.reported, other.reported)
+        _add(self.expected, other.expected)
         _add(self.assumed, other.assumed)
         self.rows = worst([*self.rows, *other.rows])
         self.examples = first([*self.examples, *other.examples])

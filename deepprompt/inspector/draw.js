@@ -119,8 +119,8 @@ function causeOf(cause) {
     make("b", "", cause.kind), ": " + cause.why,
     make("dl", "",
       ...pair("where", placeOf(cause)), ...pair("was", quoted(cause.old)), ...pair("is", quoted(cause.new)),
-      ...pair("kept", plural(cause.kept, "token") + " at most (estimated)"),
-      ...pair("lost", plural(cause.lost, "token") + ", " + number(cause.repeated) + " of them sent before")),
+      ...pair("kept", plural(cause.kept, "token") + " before it, at most (estimated)"),
+      ...pair("after", plural(cause.after, "token") + ", " + number(cause.repeated) + " of them sent before")),
     cause.changing ? make("p", "soft", "This part may change every turn. Everything that should be cached comes before it.") : null);
 }
 

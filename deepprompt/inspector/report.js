@@ -6,31 +6,34 @@ const moneyOf = (view, value) => {
   return (currency === "USD" ? "$" : currency + " ") + value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: value >= 0.1 ? 2 : 4 });
 };
 
-function causeBar(view, cause, most) {
+function causeBar(view, cause, most, open) {
   const share = make("i", "full");
   share.style.width = Math.max((100 * (cause.money || cause.extra / 1e9)) / most, 0.5) + "%";
   const place = plain(cause.place) ? [" at ", isolated(cause.place)] : [];
   const details = [...pair("lost", plural(cause.lost, "token") + " in " + plural(cause.requests, "request") + " of " + plural(cause.conversations, "conversation")),
     ...(plain(cause.who) ? pair("by", isolated(cause.who)) : []), ...pair("such as", isolated(cause.example)),
-    ...(plain(cause.old) || plain(cause.new) ? [...pair("was", isolated(cause.old)), ...pair("is", isolated(cause.new))] : [])];
+    ...(plain(cause.old) || plain(cause.new) ? [...pair("was", isolated(cause.old)), ...pair("is", isolated(cause.new))] : []),
+    ...(cause.advice ? pair("to do", cause.advice) : [])];
   const who = plain(cause.who) ? [make("span", "soft", " of ", isolated(cause.who))] : [];
   const source = plain(cause.source) ? [" (", isolated(cause.source), ")"] : [];
-  return make("details", "ranked", make("summary", "", make("span", "said", make("b", "", isolated(cause.kind)), place, source, who),
+  const box = make("details", "ranked", make("summary", "", make("span", "said", make("b", "", isolated(cause.kind)), place, source, who),
     make("span", "soft", moneyOf(view, cause.money) + ", " + plural(cause.lost, "token")), make("span", "bar", share)), make("div", "cause", make("dl", "", ...details)));
+  box.open = open;
+  return box;
 }
 
 /* The turns of one conversation: a chart, and a table whose rows say what broke. */
 function turnsBox(view, row) {
   const turns = row[9].map(([at, read, written, full, lost, cause, file, line]) => ({ at, read, written, full, lost, cause, file, line, miss: Boolean(plain(cause)) }));
-  if (!turns.length) return make("p", "soft", "The turns of this conversation are not kept; deepprompt report --json has its sums.");
+  if (!turns.length) return make("p", "soft", "The requests of this conversation are not kept; deepprompt report --json has its sums.");
   const lines = turns.map((turn, index) => make("tr", turn.miss ? "miss" : "", ...[index + 1, turn.at.toFixed(0) + " s", number(turn.read), number(turn.written), number(turn.full), number(turn.lost)].map((one) => make("td", "", String(one))),
     make("td", "", turn.miss ? isolated(turn.cause) : null), make("td", "soft", isolated(view.files[turn.file]), turn.line ? ":" + turn.line : "")));
   const chosen = (index) => { lines.forEach((line, at) => line.classList.toggle("chosen", at === index)); chart.svg.choose(index); };
   const chart = chartOf(turns, { stacked: true, names: ["read", "written", "full"], of: (turn) => [turn.read, turn.written, turn.full] }, 150, "Tokens of each request. Arrow keys choose one.", chosen);
   chosen(Math.max(turns.findIndex((turn) => turn.miss), 0));
-  const head = make("tr", "", ...["turn", "after", "read", "written", "full", "lost", "what broke", "where"].map((name) => make("th", "", name)));
-  return make("div", "opened", chart.box, make("div", "scroll", make("table", "wide", make("thead", "", head), make("tbody", "", lines))),
-    row[10] ? make("p", "soft", plural(row[10], "more turn") + " not shown.") : null);
+  const head = make("tr", "", ...["request", "after", "read", "written", "full", "lost", "what broke", "where"].map((name) => make("th", "", name)));
+  return make("div", "opened", chart.box, make("div", "scroll", make("table", "wide turns", make("thead", "", head), make("tbody", "", lines))),
+    row[10] ? make("p", "soft", plural(row[10], "more request") + " not shown.") : null);
 }
 
 function rowOf(view, row) {
@@ -80,17 +83,18 @@ function showReport(page, view) {
   page.append(make("h1", "", isolated(view.title)),
     make("p", "soft", "Prices of ", isolated(view.prices), ", facts of ", isolated(view.facts), ". Tokens were recorded for ", number(view.recorded), " of ", plural(view.requests, "request"), "; what was lost is simulated."),
     figures([[number(view.requests), "requests"], [number(view.conversations), "conversations"], [number(view.input), "input tokens"], [percent(view.input ? view.read / view.input : 0), "read from the cache"],
-      [moneyOf(view, view.money), "for the input"], [percent(view.lost_share), "of it paid again"]]));
+      [moneyOf(view, view.money), "for the input"], [moneyOf(view, view.lost_money), percent(view.lost_share) + " of that, paid again"]]));
+  if (view.silent.length) page.append(make("p", "", make("b", "", "The API reported no cached tokens at all: "),
+    ...view.silent.flatMap(([who, tokens], index) => [index ? ", " : "", plain(who) ? isolated(who) : "it", " could have read " + number(tokens)]), " (simulated). " + view.no_cache));
   if (view.timeline.length) {
-    const said = make("p", "soft"), days = new Set(view.timeline.map((one) => one.at.slice(0, 10))).size;
+    const said = make("p", "soft", "Click a column, or use the arrow keys, to see its figures.");
     const choose = (index) => { const one = view.timeline[index]; chart.svg.choose(index); said.textContent = one.at + ": " + number(one.read) + " read, " + number(one.written) + " written, " + number(one.full) + " in full, " + number(one.lost) + " lost"; };
-    const chart = chartOf(view.timeline.map((one) => ({ ...one, tick: days === 1 ? one.at.slice(11) : one.at.slice(5, 10) })), { stacked: true, names: ["read", "written", "full"], of: (one) => [one.read, one.written, one.full] }, 240, "Tokens over time: read, written, in full. Arrow keys choose a column.", choose);
-    choose(0);
-    page.append(make("h2", "", "Over time"), keyOf(["read", "read from the cache"], ["written", "written to it"], ["full", "paid in full; a mark on top is a break"]), chart.box, said);
+    const chart = chartOf(view.timeline, { stacked: true, names: ["read", "written", "full"], of: (one) => [one.read, one.written, one.full] }, 240, "Tokens over time: read, written, in full. Arrow keys choose a column.", choose);
+    page.append(make("h2", "", "Over time"), keyOf(["read", "read from the cache"], ["written", "written to it"], ["full", "neither: paid in full"], ["missed", "a request broke"]), chart.box, said);
   }
   const most = view.causes.reduce((largest, cause) => Math.max(largest, cause.money || cause.extra / 1e9), 1e-12);
   page.append(make("h2", "", "Causes, by what they cost"));
-  if (view.causes.length) page.append(put(make("div", "causes"), view.causes.map((cause) => causeBar(view, cause, most))));
+  if (view.causes.length) page.append(put(make("div", "causes"), view.causes.map((cause, index) => causeBar(view, cause, most, index === 0))));
   else page.append(make("p", "", "Nothing broke."));
   page.append(make("h2", "", "Conversations, those that lost most first"), ...sessionTable(view));
   if (view.unread) page.append(make("p", "soft", plural(view.unread, "line") + " of the logs could not be read."));

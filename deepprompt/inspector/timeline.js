@@ -28,6 +28,7 @@ function chartOf(turns, layers, height, label, choose) {
     box.append(mark);
   }
   const every = scale(turns.length)[1] || 1;
+  let written = "";
   turns.forEach((turn, index) => {
     const x = index * step, wide = Math.max(step - (step > 4 ? 1.5 : 0), 0.4);
     let base = 0;
@@ -36,15 +37,20 @@ function chartOf(turns, layers, height, label, choose) {
       if (layers.stacked) base += value;
     });
     if (turn.miss && layers.stacked) svg.append(draw("rect", { class: "missed", x, width: Math.max(wide, 2), y: 1, height: 5 }));
-    if (index === 0 || (index + 1) % Math.ceil(every) === 0) {
+    const labelled = turn.tick ? index % Math.ceil(every) === 0 && turn.tick !== written : index === 0 || (index + 1) % Math.ceil(every) === 0;
+    if (labelled) {
+      written = turn.tick;
       const mark = make("span", "soft", turn.tick || number(index + 1));
-      mark.style.left = "calc(42px + (100% - 42px) * " + (x + wide / 2) / WIDE + ")";
+      const part = (x + wide / 2) / WIDE;
+      mark.style.left = "calc(42px + (100% - 42px) * " + part + ")";
       mark.style.bottom = "3px";
-      if (index || !turn.tick) mark.style.transform = "translateX(-50%)";
+      /* A label at an edge stays inside the chart. */
+      mark.style.transform = "translateX(" + -100 * (turn.tick ? part : 0.5) + "%)";
       box.append(mark);
     }
   });
   const cursor = draw("rect", { class: "cursor", x: 0, y: 0, width: Math.max(step, 2), height: height - bottom, "vector-effect": "non-scaling-stroke" });
+  cursor.setAttribute("visibility", "hidden");
   svg.append(cursor);
   const at = (event) => {
     const seen = svg.getBoundingClientRect();
@@ -59,7 +65,8 @@ function chartOf(turns, layers, height, label, choose) {
     event.preventDefault();
     choose(Math.min(Math.max(svg.chosen + by, 0), turns.length - 1));
   });
-  svg.choose = (index) => { svg.chosen = index; cursor.setAttribute("x", index * step); };
+  svg.chosen = -1;
+  svg.choose = (index) => { svg.chosen = index; cursor.setAttribute("x", index * step); cursor.setAttribute("visibility", "visible"); };
   return { box, svg };
 }
 

@@ -55,7 +55,7 @@ def cause_of(found: Blame) -> View:
         "old": text_of(found.old),
         "new": text_of(found.new),
         "kept": found.kept,
-        "lost": found.lost,
+        "after": found.after,
         "repeated": found.repeated,
         "changing": found.changing,
     }

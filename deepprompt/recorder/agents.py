@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +88,17 @@ def _row(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     return next((row for row in data["agents"] if name in row["names"]), None)
 
 
+def _settings(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables that undo what recording changes in an agent. A command may start any of them."""
+    return {key: value for row in data["agents"] for key, value in row["env"].items() if not value.startswith("{")}
+
+
+def started_inside(programs: Iterable[str]) -> str:
+    """Return the known agent among programs, by the names that they send themselves; "" if there is none."""
+    sent = [program.lower() for program in programs]
+    return next((name for name in known_agents() if any(one.startswith(name) for one in sent)), "")
+
+
 def set_up(command: Sequence[str], address: str, agent: str = "") -> Setup:
     """Return how to run a command whose requests are to go to `address`. `agent` names it, if its file does not."""
     data = table()
@@ -98,7 +109,7 @@ def set_up(command: Sequence[str], address: str, agent: str = "") -> Setup:
             f"no agent {agent!r:.40} in the table of {data['as_of']}; there are: {', '.join(known_agents())}"
         )
     routes = {route: f"{address}/{route}" for route in data["upstreams"]}
-    given = row["env"] if row is not None else data["sdks"]
+    given = row["env"] if row is not None else {**data["sdks"], **_settings(data)}
     environment = {key: value.format(**routes) for key, value in given.items()}
     arguments = tuple(one.replace("{openai}", routes["openai"]) for one in (row or {}).get("arguments", ()))
     return Setup(name if row is not None else "", environment, arguments, bool(row and row["screen"]))

@@ -12,7 +12,7 @@ from deepprompt.fleet.report import Report
 from deepprompt.fleet.reporter import Reporter
 from deepprompt.fleet.split import Placed
 from deepprompt.fleet.streams import Line
-from deepprompt.fleet.summary import lines_of_report
+from deepprompt.fleet.summary import first_lines
 from deepprompt.fleet.tally import Turn
 from deepprompt.providers.facts import bundled_facts
 from deepprompt.text.display import counted, display
@@ -26,7 +26,8 @@ _WHY = {
 }
 _NOTHING = (
     "no request came through the recorder: the command made none, or it does not read the variables that "
-    "'deepprompt record --print-env' prints; set the base URL of its client to one of them"
+    "'deepprompt record --print-env' prints. Set the base URL of its client to one of them. If the command starts an "
+    "agent, name that agent: --for claude, --for codex"
 )
 
 
@@ -37,6 +38,10 @@ class Live:
         self.shown = True
         self.store = store
         """The folder to name in the summary, if it is not the usual one."""
+        self.file = ""
+        """The file of this run, to name in the summary."""
+        self.agents: set[str] = set()
+        """The programs that sent the requests, by their own names."""
         self._failed = 0
         self._say = say
         self._reporter = Reporter(bundled_facts())
@@ -49,6 +54,7 @@ class Live:
             if isinstance(record, Record):
                 # Responses end in another order than requests begin.
                 record.at = self._last = max(record.at or 0.0, self._last)
+                self.agents.add(record.agent)
                 self._reporter.add(record)
                 if record.status is not None and record.status >= 400:
                     self._told(record.status)
@@ -62,7 +68,7 @@ class Live:
         if not self.shown:
             return
         number = placed.request.conversation.requests
-        text = f"turn {number}  read {_short(turn.read)}, wrote {_short(turn.written)}, full {_short(turn.full)}"
+        text = f"request {number}  read {_short(turn.read)}, wrote {_short(turn.written)}, full {_short(turn.full)}"
         if turn.cause:
             text += f"; broke: {display(turn.cause)}, {_short(turn.lost)} paid again"
         self._say(text)
@@ -75,9 +81,15 @@ class Live:
                 return [_NOTHING]
             why = f": the last one got {self._failed}{_WHY.get(self._failed, '')}" if self._failed else ""
             return [f"{counted(tally.failed, 'request')} recorded, and none was answered{why}"]
-        command = f"deepprompt report {shlex.quote(self.store)}" if self.store else "deepprompt report"
         found = Report(tally, bundled_prices(), self._reporter.facts.as_of)
-        return [*lines_of_report(found, ())[:4], f"run '{command}' for the causes"]
+        first, *rest = first_lines(found)
+        whole = f"deepprompt report {shlex.quote(self.store)}" if self.store else "deepprompt report"
+        run = f"; of this run: deepprompt report {shlex.quote(self.file)}" if self.file else ""
+        return [
+            f"this run alone, compared with no earlier one: {first.rpartition(', ')[0]}",
+            *rest,
+            f"the report on everything recorded: {whole}{run}",
+        ]
 
 
 def _short(count: int) -> str:

@@ -6,9 +6,10 @@ import json
 import threading
 from typing import Any
 
+from deepprompt.fleet.advice import EXPIRED
 from deepprompt.fleet.readers.shared import SESSION_HEADERS, usage_of
 from deepprompt.fleet.record import Record
-from deepprompt.fleet.reporter import EXPIRED, Reporter
+from deepprompt.fleet.reporter import Reporter
 from deepprompt.fleet.split import Placed
 from deepprompt.fleet.tally import Turn
 from deepprompt.providers.facts import bundled_facts

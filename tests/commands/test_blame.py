@@ -64,15 +64,15 @@ def test_a_report(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     old, new = [built(tmp_path, rules).text for rules in (RULES, edited(37))]
     offset = old.encode().index(b"Rule 37")
     kept, total, size = offset // 4, len(new.encode()) // 4, len(old.encode()) // 4
-    lost = total - kept
+    after = total - kept
     assert run(capsysbinary, *stored(tmp_path, a=old, b=new)) == (
         "edit: the text was edited\n"
-        f"  where  {tmp_path}/AGENTS.md:37 in text, byte {offset:,}\n"
+        f"  where  {tmp_path}/AGENTS.md:37 in text, byte {offset:,} of the request's text\n"
         '  was    "Rule 37: keep the build green."\n'
         '  is     "Never touch the build."\n'
-        f"  kept   {kept:,} tokens at most (estimated)\n"
-        f"  lost   {lost:,} tokens, {min(lost, size - kept):,} of them sent before\n"
-        f"  reads  {kept:,} of {min(size, total):,} tokens that the cache has of A (simulated)\n"
+        f"  kept   {kept:,} tokens before it, at most (estimated)\n"
+        f"  after  {after:,} tokens, {min(after, size - kept):,} of them sent before (estimated)\n"
+        f"  lost   {min(size, total) - kept:,} of {min(size, total):,} tokens that the cache had (simulated)\n"
         f"  costs  {(min(size, total) - kept) * 0.9:,.0f} tokens at the plain input price ({FREE})\n"
     )
 
@@ -83,14 +83,14 @@ def test_nothing_lost(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     report = "B begins with all of A: 1 tokens can be read, 3 are new (estimated)\n"
     assert run(capsysbinary, *paths, code=0) == report
     found = json.loads(run(capsysbinary, *paths, "--json", code=0))
-    assert found == {"miss": False, "kept": 1, "lost": 0, "new": 3}
+    assert found == {"miss": False, "kept": 1, "after": 0, "lost": 0, "new": 3}
 
 
 def test_json(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
     """As JSON it is the same, for programs."""
     old = said(TALK)
     found = json.loads(run(capsysbinary, *stored(tmp_path, a=old, b=old | {"model": "other"}), "--json"))
-    total = found["kept"] + found["lost"]
+    total = found["kept"] + found["after"]
     assert found == {
         "miss": True,
         "why": KINDS["setting"],
@@ -102,14 +102,14 @@ def test_json(tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         "old": "claude-opus-5-5",
         "new": "other",
         "kept": 0,
-        "lost": total,
+        "after": total,
         "repeated": total,
         "block": "setting",
         "changing": False,
         "value": "",
         "read": 0,
         "could_read": found["could_read"],
-        "unread": found["could_read"],
+        "lost": found["could_read"],
         "cost": round(found["could_read"] * 0.9, 3),
         "prices": FREE,
     }
@@ -206,7 +206,7 @@ class TestPrices:
         assert basis in found["prices"]
         assert ("facts of 2026-11-18" in found["prices"]) == bool(options)
         report = run(capsysbinary, *paths, *flags)
-        assert f"  costs  {found['cost']:,.0f} tokens at the plain input price ({found['prices']})\n" in report
+        assert f"  costs  {found['cost']:,.0f} tokens at the plain input price ({found['prices']})" in report
 
     def test_the_model_of_the_request(self, tmp_path: Path, capsysbinary: CaptureBytes) -> None:
         """The model is the one that B names, unless another is given."""
@@ -273,7 +273,7 @@ class TestLines:
         """Of what was inserted or removed, one side is nothing."""
         old, new = body("Be brief.", TALK[:1]), body("Be brief.", TALK[:1], tools=[{"name": "Read"}])
         report = run(capsysbinary, *stored(tmp_path, a=old, b=new)).split("\n")
-        assert report[1] == "  where  tools[0] Read, tool Read, byte 0"
+        assert report[1] == "  where  tools[0] Read, tool Read, byte 0 of the request's text"
         assert report[2] == "  was    (nothing)"
         report = run(capsysbinary, *stored(tmp_path, a=new, b=old)).split("\n")
         assert report[3] == "  is     (nothing)"

@@ -73,13 +73,26 @@ def test_a_command(upstream: str, tmp_path: Path) -> None:
     ran = record(tmp_path, upstream, sys.executable, str(tmp_path / "agent.py"), "Hi.", "3")
     assert (ran.returncode, ran.stdout) == (3, "2\n")
     lines = ran.stderr.splitlines()
-    assert lines[0] == "deepprompt: turn 1  read 6, wrote 0, full 3"
-    assert lines[1] == "deepprompt: 1 request in 1 conversation, 1 file"
+    assert lines[0] == "deepprompt: request 1  read 6, wrote 0, full 3"
+    assert lines[1] == "deepprompt: this run alone, compared with no earlier one: 1 request in 1 conversation"
+    (file,) = (tmp_path / "store").glob("*.jsonl")
+    whole = f"the report on everything recorded: deepprompt report {tmp_path}/store"
+    assert lines[-1] == f"deepprompt: {whole}; of this run: deepprompt report {file}"
     (found,) = read_records(tmp_path / "store")
     assert isinstance(found, Record)
     assert (found.path, found.provider, found.status) == ("/v1/messages", "anthropic", 200)
     assert (tmp_path / "store").stat().st_mode & 0o777 == 0o700
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in (tmp_path / "store").iterdir())
+
+
+def test_an_agent_inside_another_command(upstream: str, tmp_path: Path) -> None:
+    """A wrapped agent gets the settings that recording needs, and a line says how it gets its own name."""
+    inside = AGENT.replace("import ", "import os\nassert os.environ['ENABLE_TOOL_SEARCH'] == 'true'\nimport ", 1)
+    inside = inside.replace('"content-type"', '"user-agent": "claude-cli/2.1.197 (external)", "content-type"')
+    (tmp_path / "agent.py").write_text(inside)
+    ran = record(tmp_path, upstream, sys.executable, str(tmp_path / "agent.py"), "Hi.", "0")
+    said = "claude ran inside another command; with --for claude, it is recorded under its own name"
+    assert (ran.returncode, ran.stderr.splitlines()[-1]) == (0, f"deepprompt: {said}")
 
 
 def test_a_command_that_is_not_there(upstream: str, tmp_path: Path) -> None:

@@ -32,8 +32,16 @@ def test_text(log: Path, capsysbinary: CaptureBytes) -> None:
     assert any("edit at system[0]" in line for line in lines)
     assert any(line.startswith("by agent ") for line in lines)
     assert any(line.startswith("2026-11-1") for line in lines)
-    assert any(line.startswith("without all: ") for line in lines)
-    assert any("without recorded tokens: theirs are simulated" in line for line in lines)
+    assert any(line.startswith("without any of these causes: ") for line in lines)
+    assert any("without recorded token counts: simulated" in line for line in lines)
+
+
+def test_what_if_a_kind_that_is_not_there(log: Path, capsysbinary: CaptureBytes) -> None:
+    """A kind that broke nothing is no mistake, and the causes that there are follow."""
+    assert main(["report", str(log), "--what-if", "clock"]) == 0
+    said = capsysbinary.readouterr().out.decode()
+    assert "without clock: no request broke for it; there are: all, " in said
+    assert "system[0]" in said.partition("there are: ")[2].partition("\n")[0]
 
 
 def test_json(log: Path, capsysbinary: CaptureBytes) -> None:
@@ -57,6 +65,7 @@ def test_fail_over(share: str, code: int, log: Path, capsysbinary: CaptureBytes)
     [
         (["--fail-over", "five"], "expected a share such as 5% or 0.05"),
         (["--by", "colour"], "no group 'colour'; there are: day, agent"),
+        (["--what-if", "bogus"], "--what-if: no cause 'bogus' in these logs; there are: all, "),
         (["--out", "x.pdf"], "--out writes .html, .csv, .parquet, .json"),
     ],
 )

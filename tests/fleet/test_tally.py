@@ -45,7 +45,7 @@ def tallies(draw: st.DrawFn) -> Tally:
         draw(counts), draw(st.dictionaries(st.tuples(names, names), counts, max_size=3)), causes,
         draw(st.builds(Saving, numbers, tables, tables)), draw(numbers), draw(numbers), draw(numbers), draw(numbers),
         draw(numbers), draw(numbers), draw(tables), module.worst(draw(st.lists(rows, max_size=4))),
-        module.first(draw(st.lists(examples, max_size=4))), draw(tables),
+        module.first(draw(st.lists(examples, max_size=4))), draw(tables), draw(numbers), draw(tables), draw(tables),
     )  # fmt: skip
 
 

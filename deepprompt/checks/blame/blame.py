@@ -80,10 +80,10 @@ class Blame:
     """The line before and after the change: at most 120 characters of each around the place."""
     kept: int
     """The estimated tokens before the place: the most that can be read from the cache."""
-    lost: int
+    after: int
     """The estimated tokens of the later request after the place, which cannot be read."""
     repeated: int = 0
-    """The lost tokens that the earlier request had sent too. The change costs their price."""
+    """How many of these the earlier request had sent too, about."""
     block: str = ""
     """The kind of the block, such as `system`, `tool`, `text` or `thinking`."""
     changing: bool = False
@@ -215,10 +215,10 @@ def _blame(
         old = ""
     if kind in ("removed", "tool removed") and not where.line:
         new = ""
-    kept, lost = offset // 4, now.size // 4 - offset // 4
-    repeated = min(lost, max(0, was.size // 4 - kept))
+    kept, after = offset // 4, now.size // 4 - offset // 4
+    repeated = min(after, max(0, was.size // 4 - kept))
     return Blame(
-        kind, where.place, where.source, where.line, offset, old, new, kept, lost, repeated, where.block,
+        kind, where.place, where.source, where.line, offset, old, new, kept, after, repeated, where.block,
         where.changing, where.value,
     )  # fmt: skip
 

@@ -78,9 +78,9 @@ def test_the_planted_cause_is_found(name: str, tmp_path: Path) -> None:
     told = (found.kind, found.place, found.source, found.line, found.changing)
     assert told == (planted.kind, planted.place, planted.source, planted.line, planted.changing)
     assert found.why == KINDS[planted.kind]
-    assert found.kept + found.lost == total_tokens(planted.new)
+    assert found.kept + found.after == total_tokens(planted.new)
     assert found.kept == found.offset // 4
-    assert 0 <= found.repeated <= found.lost
+    assert 0 <= found.repeated <= found.after
     assert len(found.old) <= 120
     assert len(found.new) <= 120
     assert found.old != found.new
@@ -350,7 +350,7 @@ class TestConversations:
     def test_all_that_is_left(self) -> None:
         """A conversation that ends earlier has lost nothing that it sends."""
         found = found_in(self.of("a", "b", "c"), self.of("a"))
-        assert (found.kind, found.place, found.lost) == ("removed", "messages[1].content", 0)
+        assert (found.kind, found.place, found.after) == ("removed", "messages[1].content", 0)
 
     def test_more_blocks_of_the_same_text(self) -> None:
         """Where blocks are cut otherwise and others follow, the cut is what is told."""
@@ -378,7 +378,7 @@ def test_the_cost() -> None:
     """Only what had been sent before would have been read, so only that costs more."""
     old, new = "a" * 400 + "x" + "b" * 1599, "a" * 400 + "y" + "b" * 3599
     found = found_in(old, new)
-    assert (found.kept, found.lost, found.repeated) == (100, 900, 400)
+    assert (found.kept, found.after, found.repeated) == (100, 900, 400)
     assert found_in(new, old).repeated == 400
 
 
@@ -390,7 +390,7 @@ def test_texts(start: str, old: str, new: str) -> None:
     assert (found is None) == new.startswith(old)
     if found:
         assert found.offset == first_difference(old.encode(), new.encode())
-        assert found.kept + found.lost == estimate_tokens(new)
+        assert found.kept + found.after == estimate_tokens(new)
         assert found.kind in KINDS
         assert shared_start(old, new) == len(start) + shared_start(old[len(start) :], new[len(start) :])
 
