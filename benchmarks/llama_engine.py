@@ -67,7 +67,7 @@ python -m benchmarks.llama_engine
 
 *Predicted* is the result of `simulate` with the rules for llama.cpp of {as_of}. An engine with one slot remembers
 only the previous request. It always evaluates the last token of a prompt, and the start token in the first request.
-{agreeing} of {counts} counts of both layouts match the prediction. The table shows the first request of each turn.
+{agreeing} of the {counts} counts of both layouts match the prediction. The table shows the first request of each turn.
 
 """
 

@@ -24,6 +24,7 @@ WIDTH, HEIGHT = 860, 320
 LEFT, RIGHT, TOP, BOTTOM = 56, 640, 64, 268
 STYLE = """
 text { font: 14px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #24292f; }
+.back { fill: #ffffff; }
 .title { font-size: 17px; font-weight: 600; }
 .quiet { fill: #57606a; font-size: 12px; }
 .grid { stroke: #d0d7de; stroke-width: 1; }
@@ -34,6 +35,7 @@ text { font: 14px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #24292
 .after-text { fill: #0969da; font-weight: 600; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3; }
+  .back { fill: #0d1117; }
   .quiet { fill: #9198a1; }
   .grid { stroke: #3d444d; }
   .tick, .before { stroke: #f0883e; }
@@ -82,6 +84,7 @@ def drawn(turns: list[Turn]) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">',
         f"<style>{STYLE}</style>",
+        f'<rect class="back" width="{WIDTH}" height="{HEIGHT}" rx="6"/>',
         words(LEFT, 28, f"{len(turns)} turns of coding: the input costs {saved:.0%} less", "title"),
         words(LEFT, 48, f"dollars spent on input so far, {MODEL}, simulated", "quiet"),
     ]
@@ -100,7 +103,7 @@ def drawn(turns: list[Turn]) -> str:
         words(RIGHT + 12, y(before[-1]) + 34, "system prompt", "before-text"),
         words(RIGHT + 12, y(after[-1]) - 2, f"${after[-1]:.2f}", "after-text"),
         words(RIGHT + 12, y(after[-1]) + 16, "a deepprompt session:", "after-text"),
-        words(RIGHT + 12, y(after[-1]) + 34, "frozen prefix, news last", "after-text"),
+        words(RIGHT + 12, y(after[-1]) + 34, "frozen start, changes last", "after-text"),
         words(LEFT, BOTTOM + 32, "turn 1", "quiet"),
         words(RIGHT, BOTTOM + 32, f"turn {len(turns)}", "quiet", "end"),
         words(
