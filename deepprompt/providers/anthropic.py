@@ -19,7 +19,7 @@ from deepprompt.providers.dialect import (
     time_of,
     value_at,
 )
-from deepprompt.providers.draft import Draft, without_blank_texts
+from deepprompt.providers.draft import Draft
 from deepprompt.providers.neutral import (
     Block,
     Image,
@@ -34,6 +34,7 @@ from deepprompt.providers.neutral import (
     ToolResult,
     own_form,
 )
+from deepprompt.providers.readable import without_blank_texts
 from deepprompt.providers.segments import Segment
 from deepprompt.providers.spots import AUTOMATIC, Spot
 

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
 from deepprompt.providers.dialect import Body, Dialect, UsageShape, objects
-from deepprompt.providers.draft import Draft, without_blank_texts
+from deepprompt.providers.draft import Draft
 from deepprompt.providers.neutral import (
     Block,
     Image,
@@ -28,6 +28,7 @@ from deepprompt.providers.neutral import (
     own_form,
     required,
 )
+from deepprompt.providers.readable import without_blank_texts
 
 # The fields and the untyped blocks that only Converse has.
 _FIELDS = ("modelId", "toolConfig", "inferenceConfig", "additionalModelRequestFields")

@@ -35,9 +35,9 @@ from deepprompt.providers.neutral import (
     ToolResult,
 )
 from deepprompt.providers.notices import tools_notice
+from deepprompt.providers.readable import is_foreign, reads, says_something, without_blank_texts
 from deepprompt.providers.rules import Rules
 from deepprompt.providers.spots import Put, Settled, Spot, Tools, tokens_of
-from deepprompt.text.hygiene import is_blank
 from deepprompt.tokens import estimate_tokens
 
 _ARGUMENTS = "arguments"  # the field for arguments that are not a JSON object, where a provider insists on one
@@ -303,7 +303,7 @@ class Draft:
             changes := [change for change in message.of(ToolChange) if not self.takes(change)]
         ):
             message = self.told(message, changes)
-        foreign = [block for block in message.blocks if self._is_foreign(block)]
+        foreign = [block for block in message.blocks if is_foreign(block, self.api)]
         if foreign:
             detail = f"{self.rules.provider} is sent only what all providers take of it"
             self.notes.append(Note("skipped", message.place, detail, count=len(foreign)))
@@ -311,7 +311,7 @@ class Draft:
             self.note_name(message)
         if message.role != "assistant":
             return message
-        kept = tuple(block for block in message.blocks if self._reads(block, signed, plain))
+        kept = tuple(block for block in message.blocks if reads(block, self.api, signed=signed, plain=plain))
         if len(kept) == len(message.blocks):
             return message
         lost = [block for block in message.blocks if block not in kept]
@@ -334,27 +334,6 @@ class Draft:
         if message.name:
             self.notes.append(Note("skipped", message.place, f"{self.rules.provider} takes no name here: left out"))
 
-    def _is_foreign(self, block: Block) -> bool:
-        """Whether a block says something that only another API takes, beside what is sent of it."""
-        if isinstance(block, Text):
-            return block.own is not None and block.own.api != self.api
-        if isinstance(block, Native | Thinking):
-            return False
-        if isinstance(block, Image) and block.detail and self.api not in ("openai", "openai-responses"):
-            return True
-        if isinstance(block, ToolResult) and any(self._is_foreign(inner) for inner in block.content):
-            return True
-        return block.own is not None and block.own.api != self.api
-
-    def _reads(self, block: Block, signed: bool, plain: bool) -> bool:
-        if isinstance(block, Native):
-            return block.api == self.api
-        if not isinstance(block, Thinking):
-            return True
-        if block.own is not None:
-            return block.own.api == self.api
-        return signed if block.block is not None else plain
-
     def _check_tool(self, tool: Tool, *, functions: bool) -> None:
         if tool.native is None and not self._is_name(tool.name):
             raise ToolError(f"tool {tool.name!r}: {self.rules.provider} takes names like {self.rules.tool_name}")
@@ -374,28 +353,3 @@ class Draft:
             detail = "bedrock refuses tool calls without any tool: those that were called are listed by their names"
             self.notes.append(Note("replaced", "tools", detail))
         return tuple([Tool(name, "", {"type": "object", "properties": {}}, {}) for name in sorted(self.called)])
-
-
-def says_something(message: Message, api: Api) -> bool:
-    """Whether a message is sent by this API: it has more than blank text, reasoning and others' own blocks."""
-    for block in message.blocks:
-        if isinstance(block, Text):
-            if not is_blank(block.text):
-                return True
-        elif not isinstance(block, Native):
-            if not isinstance(block, Thinking):
-                return True
-        elif message.role != "assistant" or block.api == api:
-            return True
-    return False
-
-
-def without_blank_texts(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Return blocks without blank texts, which several providers refuse."""
-    kept = tuple([block for block in blocks if not (isinstance(block, Text) and is_blank(block.text))])
-    return kept if len(kept) < len(blocks) else blocks
-
-
-def plain_text(blocks: tuple[Block, ...], between: str = "") -> str:
-    """Return all text in blocks as one string."""
-    return between.join([block.text for block in blocks if isinstance(block, Text)])

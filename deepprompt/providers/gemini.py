@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
 from deepprompt.providers.dialect import Body, Dialect, UsageShape
-from deepprompt.providers.draft import Draft, plain_text
+from deepprompt.providers.draft import Draft
 from deepprompt.providers.neutral import (
     Block,
     Image,
@@ -32,6 +32,7 @@ from deepprompt.providers.neutral import (
     own_form,
     required,
 )
+from deepprompt.providers.readable import plain_text
 
 # The fields that only Gemini's bodies have.
 _FIELDS = ("contents", "systemInstruction", "system_instruction", "cachedContent", "generationConfig")

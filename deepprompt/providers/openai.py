@@ -13,7 +13,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from deepprompt.prompt import Note
 from deepprompt.providers.dialect import Body, Dialect, UsageShape, has_mark, model_named
-from deepprompt.providers.draft import Draft, plain_text, without_blank_texts
+from deepprompt.providers.draft import Draft
 from deepprompt.providers.neutral import (
     Block,
     Image,
@@ -29,6 +29,7 @@ from deepprompt.providers.neutral import (
     own_form,
     required,
 )
+from deepprompt.providers.readable import plain_text, without_blank_texts
 from deepprompt.providers.rules import bare_model_name
 from deepprompt.providers.spots import Put
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
 from deepprompt.providers.dialect import Body, Dialect, UsageShape, objects
-from deepprompt.providers.draft import Draft, plain_text, without_blank_texts
+from deepprompt.providers.draft import Draft
 from deepprompt.providers.neutral import (
     Block,
     Image,
@@ -29,6 +29,7 @@ from deepprompt.providers.neutral import (
     required,
 )
 from deepprompt.providers.openai import SETTINGS, image_address, put_mark
+from deepprompt.providers.readable import plain_text, without_blank_texts
 
 # The parts of a message that the model said, with the field of their text.
 _SAID = {"output_text": "text", "refusal": "refusal"}

@@ -15,9 +15,10 @@ from typing import cast
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace, Prompt
 from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, litellm, openai, responses
-from deepprompt.providers.draft import Draft, says_something, without_blank_texts
+from deepprompt.providers.draft import Draft
 from deepprompt.providers.facts import Facts, bundled_facts
 from deepprompt.providers.neutral import Message, Options, Outline, Payload, api_of
+from deepprompt.providers.readable import says_something, without_blank_texts
 from deepprompt.providers.rules import Rules, near_model, seconds
 from deepprompt.providers.spots import Settled, Tools
 from deepprompt.request.conversation import Conversation

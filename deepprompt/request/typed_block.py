@@ -15,7 +15,6 @@ from typing import Any
 from deepprompt.errors import MessageError, ToolError
 from deepprompt.prompt import Note
 from deepprompt.providers import anthropic, responses
-from deepprompt.providers.draft import plain_text
 from deepprompt.providers.neutral import (
     Api,
     Block,
@@ -28,6 +27,7 @@ from deepprompt.providers.neutral import (
     ToolChange,
     ToolResult,
 )
+from deepprompt.providers.readable import plain_text
 from deepprompt.providers.recognise import MARK_FIELDS
 from deepprompt.request.outline import read_tool
 from deepprompt.text.hygiene import scrub

@@ -210,15 +210,13 @@ def _name_user(user: str) -> None:
 
 def _call(order: Mapping[str, Any]) -> object:
     """Return the result of the call that counts. A value that is not callable is the result itself."""
-    if order["file"]:
-        value: Any = _from_file(order["module"], order["file"])
-    else:
-        value = _imported(order["module"])
+    module = order["module"]
+    value: Any = _from_file(module, order["file"]) if order["file"] else _imported(module)
     for attribute in order["name"].split("."):
         try:
             value = getattr(value, attribute)
         except AttributeError:
-            named = getattr(value, "__name__", order["module"])
+            named = getattr(value, "__name__", module)
             raise MistakeError(f"{named} has no {attribute!r}{_instead(attribute, _public(value), 'names')}") from None
     if not callable(value):
         return _awaited(value)
@@ -279,11 +277,8 @@ def _imported(module: str) -> object:
             raise
         parent, _, last = str(error.name).rpartition(".")
         own = [os.getcwd(), os.path.join(os.getcwd(), "src")]
-        places = [
-            place
-            for place in (getattr(sys.modules.get(parent), "__path__", ()) if parent else own)
-            if os.path.isdir(place)
-        ]
+        searched = getattr(sys.modules.get(parent), "__path__", ()) if parent else own
+        places = [place for place in searched if os.path.isdir(place)]
         files = {name for place in places for name in os.listdir(place)}
         modules = sorted({os.path.splitext(name)[0] for name in files if name.endswith(".py") or "." not in name})
         raise MistakeError(

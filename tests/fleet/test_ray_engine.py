@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -17,46 +15,11 @@ import pytest
 from benchmarks.fleet_logs import write_logs
 from deepprompt.errors import MessageError, SourceError
 from deepprompt.fleet.engines import run
+from tests.support.fleet_work import PARTS, WANTED, Seen, killed, length, refused
 from tests.support.paths import ROOT
 from tests.support.ray import cluster, need_ray
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
-PARTS = ["a", "bb", "c", "dddd", "ee", "f"]
-WANTED = {part: len(part) for part in PARTS}
-
-
-@dataclass
-class Seen:
-    """What was worked on: an integer for each part."""
-
-    parts: dict[str, int] = field(default_factory=dict)
-
-    def add(self, other: Seen) -> None:
-        """Add what another worker saw."""
-        for name, count in other.parts.items():
-            self.parts[name] = self.parts.get(name, 0) + count
-
-
-def length(part: str) -> Seen:
-    """Work on a part."""
-    return Seen({part: len(part)})
-
-
-def killed(part: str, *, at: str, once: str = "") -> Seen:
-    """Kill the worker that has a certain part: each time, or only once."""
-    if part == at and not (once and os.path.exists(once)):
-        if once:
-            Path(once).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return length(part)
-
-
-def refused(part: str) -> Seen:
-    """Fail as a reader does."""
-    if part == "c":
-        raise MessageError("c: not today")
-    return length(part)
 
 
 def here(part: str) -> Seen:
