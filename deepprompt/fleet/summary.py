@@ -23,6 +23,7 @@ _CAUSES = 10
 # The longest excerpt of what changed, and how much of it stands before the change.
 _EXCERPT, _BEFORE = 60, 24
 _LISTED = 12
+_NO_PRICE = "no price"
 
 
 def lines_of_report(found: Report, by: Sequence[str] = ("agent", "model")) -> list[str]:
@@ -83,7 +84,7 @@ def _money(found: Report, amount: float) -> str:
 def _causes(found: Report, causes: Sequence[Cause]) -> list[str]:
     lines = []
     for number, cause in enumerate(causes[:_CAUSES], 1):
-        price = _money(found, found.money(cause.extra, cause.model))
+        price = _money(found, found.money(cause.extra, cause.model)) if found.prices.of(cause.model) else _NO_PRICE
         where = " ".join(filter(None, (display(cause.exact), f"({display(cause.source)})" if cause.source else "")))
         who = display(" ".join(filter(None, (cause.agent, cause.model))))
         lines.append(
@@ -136,6 +137,7 @@ def _group(found: Report, name: str) -> list[str]:
     place = GROUPS.index(name)
     sums: dict[str, Counts] = {}
     spent: dict[str, float] = {}
+    priced = {key[place] for key in found.tally.groups if found.prices.of(key[4])}
     for key, counts in sorted(found.tally.groups.items()):
         sums.setdefault(key[place], Counts()).add(counts)
         spent[key[place]] = spent.get(key[place], 0.0) + found.money(counts.paid, key[4])
@@ -144,7 +146,7 @@ def _group(found: Report, name: str) -> list[str]:
         one = sums[value]
         rows.append([
             display(value) or "(unknown)", f"{one.requests:,}", f"{one.input:,}", _share(one.read, one.input),
-            f"{one.lost:,}", _money(found, spent[value]),
+            f"{one.lost:,}", _money(found, spent[value]) if value in priced else _NO_PRICE,
         ])  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

@@ -70,6 +70,16 @@ def test_advice(tmp_path: Path) -> None:
     assert known_causes(found) == "all, clock, system[0]"
 
 
+def test_a_model_without_a_price(tmp_path: Path) -> None:
+    """It does not look as if it cost nothing."""
+    written(tmp_path / "log.jsonl", None, clock="It is 10:0{}.")
+    text = (tmp_path / "log.jsonl").read_text()
+    (tmp_path / "log.jsonl").write_text(text.replace("claude-opus-5-5", "my-model"))
+    lines = lines_of_report(report(tmp_path / "log.jsonl"))
+    assert any(line.startswith("  1.  no price ") for line in lines)
+    assert any(line.startswith("my-model ") and line.endswith("  no price") for line in lines)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "shown"),
     [
