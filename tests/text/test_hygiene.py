@@ -82,6 +82,7 @@ ORDINARY = {
     "amharic": "አማርኛ",
     "emoji": "🐘🚀✅",
     "emoji-presentation": "❤️ ☺️ ✔︎ ©️",
+    "enclosed-letters": "🅲\ufe0f🅻\ufe0f 🄰\ufe0f Ⓑ\ufe0e ①\ufe0f ㊀\ufe0f",
     "family": "👨‍👩‍👧‍👦",
     "skin-tone": "👩🏽‍💻 👍🏿",
     "heart-on-fire": "❤️‍🔥",

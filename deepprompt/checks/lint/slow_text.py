@@ -53,6 +53,7 @@ _ANNOUNCES = re.compile(
     rf"(?:{SHOWN.pattern}|\b(?:answer|reply|respond|return|output|print|emit)\b[^\n.:]{{0,60}}json\b)", re.IGNORECASE
 )
 _COLON = re.compile(r"[:：][*_ \t]{0,4}$")
+_TITLE = re.compile(r"[ \t]{0,8}(?:[-*+] )?[*_]{0,3}Examples?\b[^\n:]{0,20}:", re.IGNORECASE)  # of the fence below it
 _NEAR = 160  # characters before a colon that may say what it announces
 _LINE = re.compile(r"(?P<indent>[ \t]*+)(?P<item>(?:[-*+•]|\d{1,3}[.)])[ \t])?")
 
@@ -220,7 +221,8 @@ def _announced(text: str) -> Iterator[tuple[int, int]]:
     while number < len(lines):
         line = lines[number]
         number += 1
-        if not _COLON.search(line[-8:]) or not _announces(line):
+        titled = _TITLE.match(line) is not None and places[number] in fences
+        if not titled and (not _COLON.search(line[-8:]) or not _announces(line)):
             continue
         first = next((n for n in range(number, min(number + 3, len(lines))) if lines[n].strip()), len(lines))
         last = first

@@ -6,7 +6,9 @@ rendered prompts with what is to be found in them. All are read as `deepprompt l
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64encode, urlsafe_b64encode
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -47,6 +49,13 @@ OURS = tuple(f"DP{hundred}" for hundred in range(1, 6))
 SIGNED = "https://files.brightwater.io/a.png?{0}=2126-10-15&sp=r&sig=aB3dE6gH9jK2mN5pQ8sT1vx4Y7zA0bC3dE6fG9hJ2k%3D"
 LONG = " ".join(f"Thing {number} has a name that says what it is." for number in range(16))
 UUID = "7f9c2ba4-e88f-4d2a-9f0e-5f3f0f3b8a11"
+
+
+def web_token(claims: dict[str, str]) -> str:
+    """Return a web token with these claims; its signature is made up."""
+    payload = urlsafe_b64encode(json.dumps(claims, separators=(",", ":")).encode()).decode().rstrip("=")
+    return f"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.{payload}.T91mF2dyBCmq0FgNyyE5t0_9_LHajJvYlIt7eObqVf8"
+
 
 # A text, and the codes of what is found in it, in order.
 FOUND = {
@@ -206,11 +215,39 @@ FOUND = {
     "bearer": ("Authorization: Bearer 9fK2mPqR8aLx0cVb7nTy4uWe1sDd6gHj3kQz5rXo", "DP501"),
     "api-key": ("api_key: 9fK2mPqR8aLx0cVb7nTy", "DP501"),
     "signature-without-an-end": (SIGNED.format("on"), "DP501"),
+    "web-token-of-a-server": (web_token({"role": "service_role", "ref": "kqzj"}), "DP501"),
+    "token-in-an-address": ("https://8c1f0e7a5b9d4f21a6c3e8b07d952f14@git.brightwater.io/7", "DP501"),
+    "password-in-hexadecimal": ("password: 9f86d081884c7d65", "DP501"),
+    "key-for-another-program": ("curl http://10.2.0.4/a\napi_key=9fK2mPqR8aLx0cVb7nTy", "DP501"),
     "sendgrid": ("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", "DP501"),
 }
 
 # In these nothing is found.
 ORDINARY = {
+    "web-token-for-everybody": f"NEXT_PUBLIC_KEY={web_token({'iss': 'brightwater', 'role': 'anon'})}",
+    "web-token-of-a-demo": web_token({"iss": "supabase-demo", "role": "service_role"}),
+    "web-token-of-a-sample": web_token({"sub": "1234567890"}),
+    "address-for-errors": "dsn: 'https://8c1f0e7a5b9d4f21a6c3e8b07d952f14@o4511197.ingest.us.sentry.io/45'",
+    "digest-of-a-password": f'"password": "{"9f86d081884c7d65" * 4}"',
+    "words-and-a-year": "# Enter debug password: DebugMode2023",
+    "elided-key": "The api_key is gsh_9fK2mPqR8aLx0cVb7nTy...",
+    "signature-in-hexadecimal": f"https://chat.brightwater.io/content?id=7&sig={'9f86d081884c7d65' * 4}",
+    "key-in-a-local-address": "http://localhost:6274/?PROXY_AUTH_TOKEN=b31e4b3d852b5a2445f45032c484e54e",
+    "key-for-a-local-program": (
+        'curl -X POST "http://127.0.0.1/add" \\\n  -d "a=1" \\\n  -d "secret=9fK2mPqR8aLx0cVb7nTy"'
+    ),
+    "words-in-a-key": "export KEY='sk-or-v1-project1-key' TOKEN=ghp_supersecrettoken12345aB3dE6gH9jK2mN5p",
+    "words-in-an-address": "postgresql://anna:s3cret@db.brightwater.io/users",
+    "encoded-words": f'password: "{b64encode(b"mySecretPassword").decode()}"',
+    "encoded-page": f'"nextPageToken": "{b64encode(b"[2026, 7] " * 7).decode()}"',
+    "signature-of-a-document": f'signature: "{b64encode(bytes(n * n % 251 for n in range(9, 73))).decode()}"',
+    "signed-link-of-a-cloud": (
+        "https://files.brightwater.io/a?X-Amz-Credential=ASIAZI2LB466QVTN5KQX%2F20260626&X-Amz-Expires=3600"
+    ),
+    "unsigned-web-token": "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.eyJ1c2VyIjoiYWRtaW4iLCJyb2xlIjoiYWRtaW4ifQ.",
+    "described-key": 'secret_key = "generate-a-256-bit-base64-key"',
+    "days": "Repeat purchase today: 30/60/90-day repeat rate",
+    "titled-fence": "**Example:** A stale warning\n```\nchecks /home/anna/work/hooks/\n```",
     "signed-link-that-expires": f'<img src="{SIGNED.format("se")}" width="100" />',
     "checksum-of-a-package": f'"sha512": "{"aB3dE6gH9jK2mN5pQ8sT1v" * 3 + "aB3dE6gH9jK2mN5pQ8sT"}=="',
     "rule-for-a-password": "- `password`: minLength=8, maxLength=64",
