@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from deepprompt.commands.inputs import load_transcript
-from deepprompt.commands.options import check_provider, given, positive, seconds
+from deepprompt.commands.options import check_provider, count, given, seconds
 from deepprompt.commands.output import say, write_json, write_lines
 from deepprompt.providers.facts import bundled_facts, load_facts
 from deepprompt.providers.rules import Rules, unknown_model
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--cache-tokens",
-        type=positive,
+        type=count,
         metavar="N",
         help="how many tokens an engine's cache holds, such as vllm's (default: everything)",
     )

@@ -26,7 +26,7 @@ from deepprompt.checks.settings import Settings
 from deepprompt.commands.fixing import fix_targets
 from deepprompt.commands.folders import default_jobs, lint_folder
 from deepprompt.commands.inputs import is_code, stay_inside
-from deepprompt.commands.options import add_folder_option, check_provider, given, working_folder
+from deepprompt.commands.options import add_folder_option, add_prompt_option, check_provider, given, working_folder
 from deepprompt.commands.output import say, show_progress, table, write, write_json, write_lines
 from deepprompt.commands.settings import add_settings_options, configured_prompt, settings_of
 from deepprompt.commands.targets import expect_presets, load_subject, read_file, unread
@@ -47,14 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Exit 0: no findings; 1: findings; 2: wrong usage."
     )
     parser.add_argument("targets", metavar="TARGET", nargs="*", type=given, help="what to lint; - is standard input")
-    parser.add_argument(
-        "--prompt",
-        metavar="NAME",
-        dest="prompts",
-        action="append",
-        default=[],
-        type=given,
-        help="lint this prompt of [tool.deepprompt.prompts], and call the function if it is one; may be repeated",
+    add_prompt_option(
+        parser, "lint this prompt of [tool.deepprompt.prompts], and call the function if it is one; may be repeated"
     )
     parser.add_argument(
         "--parts",

@@ -38,18 +38,16 @@ def seconds(value: str) -> float:
     return time
 
 
-def positive(value: str) -> int:
-    """Take a whole number, 1 or more."""
-    if not value.isascii() or not value.isdecimal() or not (number := int(value[:18])):
-        raise argparse.ArgumentTypeError(f"expected a whole number, 1 or more, not {value!r:.40}")
-    return number
-
-
 def add_folder_option(parser: argparse._ActionsContainer) -> None:
     """Add `--cwd`, see `working_folder`."""
     parser.add_argument(
         "--cwd", metavar="DIR", type=given, default=os.curdir, help="the project's folder (default: the current one)"
     )
+
+
+def add_prompt_option(parser: argparse._ActionsContainer, said: str) -> None:
+    """Add `--prompt NAME`, the name of a prompt in the project's settings."""
+    parser.add_argument("--prompt", metavar="NAME", dest="prompts", action="append", default=[], type=given, help=said)
 
 
 def add_home_option(parser: argparse._ActionsContainer) -> None:

@@ -9,7 +9,7 @@ from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.checks.perturb.perturb import perturb
 from deepprompt.checks.settings import Settings
 from deepprompt.commands.inputs import TIMEOUT, is_there, stay_inside, target_function
-from deepprompt.commands.options import add_folder_option, given, working_folder
+from deepprompt.commands.options import add_folder_option, add_prompt_option, given, working_folder
 from deepprompt.commands.output import say, write_json, write_lines
 from deepprompt.commands.settings import add_settings_options, configured_prompt, settings_of
 from deepprompt.errors import CallError, SourceError
@@ -37,15 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=given,
         help="module:function, file.py:function, or 'build ...'",
     )
-    parser.add_argument(
-        "--prompt",
-        metavar="NAME",
-        dest="prompts",
-        action="append",
-        default=[],
-        type=given,
-        help="perturb this prompt of [tool.deepprompt.prompts]; may be repeated",
-    )
+    add_prompt_option(parser, "perturb this prompt of [tool.deepprompt.prompts]; may be repeated")
     add_folder_option(parser)
     add_settings_options(parser)
     parser.add_argument(

@@ -8,10 +8,8 @@ import os
 import re
 import socket
 import sys
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -22,6 +20,7 @@ from deepprompt.prompt import Note
 from deepprompt.sources import files
 from deepprompt.sources.files import clean_path, read_below, refuse_claude, search_roots, shown_path
 from deepprompt.words import RefusalKind
+from tests.support.hostile.doors import unprivileged
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links, FIFOs and sockets")
 
@@ -215,24 +214,6 @@ def chain(folder: Path, links: int) -> None:
     (folder / "0").write_bytes(b"end")
     for number in range(1, links + 1):
         (folder / str(number)).symlink_to(str(number - 1))
-
-
-@contextmanager
-def unprivileged() -> Iterator[Path]:
-    """Give a new folder, and run what follows as somebody whom file modes hold back."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        if os.geteuid() != 0:
-            yield folder
-            return
-        os.chown(folder, 65534, -1)
-        os.seteuid(65534)
-        try:
-            if not os.access(folder, os.W_OK, effective_ids=True):
-                pytest.skip("the folder for temporary files is closed to others")
-            yield folder
-        finally:
-            os.seteuid(0)
 
 
 @pytest.mark.usefixtures("walks")
