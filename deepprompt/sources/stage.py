@@ -12,10 +12,12 @@ import faulthandler
 import json
 import os
 import sys
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module, util
-from typing import Any
+from importlib import import_module
+
+TYPE_CHECKING = False  # as type checkers know it, without the import, which every call would pay for
+if TYPE_CHECKING:
+    from typing import Any
 
 IS_STAGE = True
 
@@ -293,6 +295,8 @@ def _is_part(name: str | None, module: str) -> bool:
 
 def _from_file(module: str, file: str) -> object:
     """Return the module of a file: imported by name if that leads to the file, or else loaded from the file."""
+    from importlib import util
+
     root, name = os.path.split(os.path.splitext(file)[0])
     if name == "__init__":
         root, name = os.path.split(root)
@@ -377,6 +381,8 @@ def _described(error: BaseException) -> str:
     """Return what went wrong and where in the user's code, in one line."""
     if isinstance(error, MistakeError):
         return str(error)
+    import traceback
+
     lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
     if isinstance(error, SyntaxError):  # whose own place is not among the frames
         return f"{lines[-1]} ({error.filename}:{error.lineno})"
