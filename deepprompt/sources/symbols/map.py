@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -99,26 +100,38 @@ class SymbolMap:
         usable: dict[str, bool] = {}
         if changed and not self.known:
             self._load()
-        for path in changed:
-            suffix = suffix_of(path)
-            if not usable.setdefault(suffix, can_read(suffix)):
-                missing.add(suffix)
-                continue
-            data = read(path)
-            if data is None:
-                self.known.pop(path, None)
-                continue
-            digest = sha256(f"{suffix}\0".encode() + data).hexdigest()
+        asked: deque[tuple[str, str]] = deque()
+
+        def note(path: str, digest: str) -> None:
             self.known[path] = (signatures.get(path), digest)
-            if digest not in self.outlines and digest not in self.refused:
-                found = self.reader.read(data, suffix)
-                if isinstance(found, str):
-                    self.refused[digest] = found
-                else:
-                    self.outlines[digest] = neutralise("\n".join(found[0])), found[1]
-                    self.unsaved += 1
             if digest in self.outlines and self.outlines[digest][1]:
                 self.good[path] = digest
+
+        def unread() -> Iterator[tuple[bytes, str]]:
+            for path in changed:
+                suffix = suffix_of(path)
+                if not usable.setdefault(suffix, can_read(suffix)):
+                    missing.add(suffix)
+                    continue
+                data = read(path)
+                if data is None:
+                    self.known.pop(path, None)
+                    continue
+                digest = sha256(f"{suffix}\0".encode() + data).hexdigest()
+                if digest in self.outlines or digest in self.refused:
+                    note(path, digest)
+                else:
+                    asked.append((path, digest))
+                    yield data, suffix
+
+        for found in self.reader.read_all(unread()):
+            path, digest = asked.popleft()
+            if isinstance(found, str):
+                self.refused[digest] = found
+            else:
+                self.outlines[digest] = neutralise("\n".join(found[0])), found[1]
+                self.unsaved += 1
+            note(path, digest)
         return missing
 
     def _block(self, path: str, digest: str) -> str:

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 import weakref
+from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -43,6 +45,8 @@ class OutlineReader:
         self._program = program or (sys.executable, "-P", _WORKER)
         self._process: subprocess.Popen[bytes] | None = None
         self._kill: weakref.finalize[..., OutlineReader] | None = None
+        self._given = 0  # how many files the worker has and did not answer yet
+        self._unsent = self._heard = b""
 
     def __enter__(self) -> OutlineReader:
         return self
@@ -54,12 +58,31 @@ class OutlineReader:
 
     def read(self, data: bytes, suffix: str) -> tuple[list[str], bool] | str:
         """Return the outline of a file and whether the file parsed, or why there is none."""
+        (found,) = self.read_all([(data, suffix)])
+        return found
+
+    def read_all(self, files: Iterable[tuple[bytes, str]]) -> Iterator[tuple[list[str], bool] | str]:
+        """Yield what `read` returns for each file. While one is parsed, the next one is on its way."""
+        waiting: deque[tuple[bytes, str]] = deque()
+        if self._given:  # by somebody who did not wait for the answer
+            self.end()
+        for file in files:
+            waiting.append(file)
+            if len(waiting) > 1:
+                yield self._next(waiting)
+        while waiting:
+            yield self._next(waiting)
+
+    def _next(self, waiting: deque[tuple[bytes, str]]) -> tuple[list[str], bool] | str:
+        """Return what there is to say about the first of the files that wait, and give the worker all of them."""
+        usable = [(data, suffix) for data, suffix in waiting if len(data) <= MOST_FILE]
+        data, _ = waiting.popleft()
         if len(data) > MOST_FILE:
             return f"larger than {MOST_FILE} bytes"
         if self.failures >= _MOST_FAILURES:
             return "the parser failed too often"
         try:
-            line = self._ask(data, suffix)
+            line = self._ask(usable)
         except (OSError, ValueError):
             line = b""
         if not line:
@@ -69,28 +92,34 @@ class OutlineReader:
         answer = json.loads(line)
         return f"the parser failed: {answer}" if isinstance(answer, str) else (answer[0], answer[1])
 
-    def _ask(self, data: bytes, suffix: str) -> bytes:
-        """Return the worker's line for a file, b"" if it ended or is late."""
+    def _ask(self, files: list[tuple[bytes, str]]) -> bytes:
+        """Give the worker the files that it has not got. Return its line for the first, b"" if it ends or is late.
+
+        A file that it has no room for is given to it piece by piece, while its answers are read.
+        """
         process = self._process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
-        deadline = time.monotonic() + self.seconds
-        job = memoryview(f"{suffix} {len(data)}\n".encode() + data)
+        for data, suffix in files[self._given :]:
+            self._unsent += f"{suffix} {len(data)}\n".encode() + data
+            self._given += 1
         given, taken = process.stdin.fileno(), process.stdout.fileno()
-        os.set_blocking(given, False)
-        answer = b""
-        with suppress(BlockingIOError):  # a file fits into the pipe as a rule
-            job = job[os.write(given, job) :]
+        deadline = time.monotonic() + self.seconds
         while (left := deadline - time.monotonic()) > 0:
-            readable, writable, _ = select.select([taken], [given] if job else [], [], left)
-            if writable:
+            if self._unsent:
                 with suppress(BlockingIOError):
-                    job = job[os.write(given, job) :]
+                    self._unsent = self._unsent[os.write(given, self._unsent) :]
+            line, end, rest = self._heard.partition(b"\n")
+            if end:
+                self._heard = rest
+                self._given -= 1
+                return line
+            readable, _, _ = select.select([taken], [given] if self._unsent else [], [], left)
             if readable:
                 chunk = os.read(taken, 1 << 16)
-                answer += chunk
-                if not chunk or answer.endswith(b"\n"):
-                    return answer
+                self._heard += chunk
+                if not chunk:
+                    break
         return b""
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -105,12 +134,15 @@ class OutlineReader:
             bufsize=0,
             start_new_session=True,
         )
+        assert process.stdin is not None
+        os.set_blocking(process.stdin.fileno(), False)
+        self._unsent, self._heard, self._given = b"", b"", 0
         self._kill = weakref.finalize(self, _end, process)
         return process
 
     def end(self) -> None:
         """End the process, if there is one. It ends by itself with the reader, or with this process."""
-        self._process = None
+        self._process, self._given = None, 0
         if self._kill is not None:
             self._kill()
 

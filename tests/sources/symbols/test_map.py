@@ -117,7 +117,7 @@ class TestBlocks:
         def refuse(*_: object) -> None:
             raise AssertionError("parsed again")
 
-        monkeypatch.setattr(OutlineReader, "read", refuse)
+        monkeypatch.setattr(OutlineReader, "_ask", refuse)
         assert loaded(folder).symbols == first
 
     @pytest.mark.parametrize("change", ["damaged", "open", "link", "other"])

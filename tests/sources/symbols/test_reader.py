@@ -58,3 +58,38 @@ def test_a_killed_worker_is_started_again() -> None:
         reader._process.wait()
         assert isinstance(reader.read(b"x", ".py"), str)
         assert reader.read(b"def f(): pass\n", ".py") == (["  def f()"], True)
+
+
+# Answers with the bytes of each file; ends at one that begins with an x, and hangs at one that begins with a z.
+ECHO = (
+    sys.executable,
+    "-c",
+    """
+import json, sys, time
+while head := sys.stdin.buffer.readline():
+    data = sys.stdin.buffer.read(int(head.split()[1]))
+    if data[:1] in b"xz" and data:
+        time.sleep(60 * (data[:1] == b"z"))
+        raise SystemExit(1)
+    print(json.dumps([[data.decode()], True]), flush=True)
+""",
+)
+
+
+def test_files_one_after_the_other() -> None:
+    """Answers come in the order of the files. One that ends the worker, or is late, costs no other its outline."""
+    texts = ["a", "b", "x", "c", "d" * MOST_FILE, "e" * (MOST_FILE + 1), "f", "z", "g"]
+    with OutlineReader(1, ECHO) as reader:
+        found = list(reader.read_all((text.encode(), ".py") for text in texts))
+    late = "the parser ended, or took more than 1 seconds"
+    reasons = {"x": late, "z": late, texts[5]: f"larger than {MOST_FILE} bytes"}
+    assert found == [reasons.get(text, ([text], True)) for text in texts]
+
+
+def test_an_answer_that_nobody_waited_for() -> None:
+    """Who stops in the middle leaves nothing behind: the next file gets its own answer."""
+    with OutlineReader(5, ECHO) as reader:
+        for found in reader.read_all([(b"a", ".py"), (b"b", ".py"), (b"c", ".py")]):
+            assert found == (["a"], True)
+            break
+        assert reader.read(b"d", ".py") == (["d"], True)
