@@ -32,7 +32,7 @@ pages explain when to use which. `scripts/write_commands.py` writes this page, a
 
 - Only the result goes to standard output. Everything else goes to standard error.
 - Exit code 0 means success, 1 a finding or a failure, 2 wrong usage. A failure is one line on standard error.
-- A value follows its option after a blank or after `=`. Options cannot be abbreviated.
+- A value follows its option after a space or after `=`. Options cannot be abbreviated.
 - In a folder that you do not trust, use the script `deepprompt`, or `python -P -m deepprompt`. With a plain `-m`,
   Python looks for its own modules in the current folder first.
 - `deepprompt` alone prints an overview, `deepprompt -V` the version. With [completion](#completion) your shell

@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "requires.md"
 HEAD = """\
 # What your runtime must do
 
-deepprompt writes texts; it does not run an agent. A prompt that says "a runtime note says when the command ends" is
+deepprompt writes text; your *runtime* runs the agent. A prompt that says "a runtime note says when the command ends" is
 true only if your runtime sends that note. So each part, tool, agent and reminder of a preset can list what it needs in
 `requires`, with the words below. `scripts/write_requires.py` writes this page from the presets.
 

@@ -24,7 +24,7 @@ _OPENING = """\
 
 deepprompt began with five descriptions of how agents assemble their prompts, the *seeds*. This page lists their
 statements in our own words, with the function that implements each one and the tests that prove it. "Decided" marks a
-statement that a seed leaves open or says in two ways.
+point that a seed leaves open or describes in two ways.
 
 `scripts/write_seeds.py` writes this page from `tests/data/seeds.toml` and from the markers of the tests, and a test
 checks that it is up to date.

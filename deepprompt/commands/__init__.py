@@ -27,7 +27,7 @@ COMMANDS = {
     "check": "lint, lock and perturb a project's prompts, for CI",
     "cache": "simulate a provider's cache over a conversation",
     "record": "run an agent and record its requests",
-    "report": "report what the cache costs in logs, and why",
+    "report": "report from logs what cache misses cost, and why",
     "explain": "list the parts of a prompt with sizes that add up",
     "inspect": "write a page that shows a prompt, a difference or a session",
     "batch": "write the files of a provider's batch, or join its results",

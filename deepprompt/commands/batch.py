@@ -26,8 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `batch`."""
     parser.epilog = (
         "Write the files: deepprompt batch ROWS --prompt TARGET --user TEXT --to SERVICE --model NAME --out DIR. "
-        "Join the results: deepprompt batch join DIR RESULTS... --out FILE. After a join, the first command "
-        "again writes only the requests that have no response yet. Nothing is uploaded. "
+        "Join the results: deepprompt batch join DIR RESULTS... --out FILE. After a join, running the first "
+        "command again writes only the requests that have no response yet. Nothing is uploaded. "
         "Exit 0: written, or every row has its response; 1: a problem, or a row without a response; 2: wrong usage."
     )
     parser.add_argument(
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         nargs="+",
         type=given,
-        help="a table as .jsonl, .csv or .parquet; or join, the batch's folder, and the files of results; also URLs",
+        help="a table as .jsonl, .csv or .parquet; or join, the batch's folder, and the result files; URLs work too",
     )
     parser.add_argument(
         "--prompt",

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `blame`."""
     parser.epilog = (
         "A and B are files: the text of a prompt, what build --json printed, a saved session, or the JSON of a "
-        "recorded request of any provider; or functions, as module:function. - is standard input. "
+        "recorded request to any provider; or functions, as module:function. - is standard input. "
         "A alone is a log as 'deepprompt report' reads it: it shows every break, with everything that changed. "
         "Exit 0: B begins with all of A, so the cache loses nothing; 1: it does not; 2: wrong usage."
     )
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--provider", type=given, metavar="NAME", help="estimate the cost by the rules of this provider"
     )
     parser.add_argument(
-        "--model", type=given, metavar="NAME", help="and of this model (default: the model that B names)"
+        "--model", type=given, metavar="NAME", help="the model to price for (default: the model that B names)"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 

@@ -28,8 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `explain`."""
     parser.epilog = (
         "PROMPT is a file: the text of a prompt, what build --json printed, a saved session, or the JSON of a recorded "
-        "request of any provider; or a function, as module:function. - is standard input. Without one, it is the "
-        "prompt of the folder as 'deepprompt build' makes it. The tokens of a part are the increase in the count "
+        "request to any provider; or a function, as module:function. - is standard input. Without one, it is the "
+        "prompt that 'deepprompt build' prints for the folder. The tokens of a part are the increase in the count "
         "when it is added, so that they add up."
     )
     parser.add_argument("prompt", metavar="PROMPT", nargs="?", type=given, help="what to explain")

@@ -79,7 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--provider", metavar="NAME", type=given, help="check requests against the rules of this provider"
     )
     parser.add_argument(
-        "--model", metavar="NAME", type=given, help="and of this model (default: the model that the request names)"
+        "--model", metavar="NAME", type=given, help="the model to check for (default: the model that the request names)"
     )
     parser.add_argument("--no-comments", action="store_true", help="ignore comments in texts that make exceptions")
     add_settings_options(parser)
@@ -98,7 +98,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="first fix files in place: byte order marks, Windows line endings, trailing blanks, hidden characters, "
+        help="first fix files in place: byte order marks, Windows line endings, trailing spaces, hidden characters, "
         "repeated paragraphs",
     )
     parser.add_argument("--baseline", metavar="FILE", type=given, help="leave out the findings listed in this file")

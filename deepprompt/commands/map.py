@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the repository's folder (default: the current one)",
     )  # fmt: skip
     parser.add_argument(
-        "--budget", metavar="N", type=count, default=MAP_BUDGET, help=f"the most tokens (default: {MAP_BUDGET})"
+        "--budget", metavar="N", type=count, default=MAP_BUDGET, help=f"the token limit (default: {MAP_BUDGET})"
     )
     parser.add_argument(
         "--no-cache", action="store_true", help="neither read nor write the outlines in your cache folder"

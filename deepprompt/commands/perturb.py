@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_folder_option(parser)
     add_settings_options(parser)
     parser.add_argument(
-        "--skip", metavar="MOVE", action="append", default=[], type=_move, help="leave out this move; may be repeated"
+        "--skip", metavar="MOVE", action="append", default=[], type=_move, help="leave out this change; may be repeated"
     )
     parser.add_argument(
         "--boundary",

@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--print-env", action="store_true", help="run no command: print the variables to set, and record until Ctrl-C"
     )
     parser.add_argument("--forget", type=given, metavar="DAYS", help="only delete records older than this, such as 30d")
-    parser.add_argument("--quiet", action="store_true", help="print no line for each request")
+    parser.add_argument("--quiet", action="store_true", help="do not print a line for each request")
 
 
 def run(options: argparse.Namespace) -> int:

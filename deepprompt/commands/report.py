@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         nargs="*",
         type=given,
-        help="logs, or folders of them, also by URL (default: what 'record' wrote)",
+        help="logs or folders of logs, or their URLs (default: what 'record' wrote)",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument(

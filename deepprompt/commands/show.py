@@ -56,8 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--replace-in",
         type=given,
         metavar="PRESET",
-        help="copy the part into this preset of --parts, which extends the part's, and record what it replaces; if it "
-        "is there already, record the text that it replaces now",
+        help="copy the part into this preset of --parts, which extends the part's preset, and record what it replaces; "
+        "if it is there already, record the text that it replaces now",
     )
 
 
