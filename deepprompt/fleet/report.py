@@ -54,11 +54,11 @@ class Report:
         return sum(self.money(sent - saving.without[model], model) for model, sent in sorted(saving.sent.items()))
 
     def lost(self) -> float:
-        """Return what was paid again because something broke or expired."""
+        """Return what was paid for again because something broke or expired."""
         return sum(self.money(counts.extra, key[4]) for key, counts in sorted(self.tally.groups.items()))
 
     def lost_share(self) -> float:
-        """Return the share of the input's cost that was paid again because something broke or expired."""
+        """Return the share of the input's cost that was paid for again because something broke or expired."""
         return self._ratio(*self._by_model(lambda one: one.extra, lambda one: one.paid))
 
     def cached_share(self) -> float:

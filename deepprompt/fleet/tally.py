@@ -53,7 +53,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Cause:
-    """Why tokens were paid again: a kind of change at a place."""
+    """Why tokens were paid for again: a kind of change at a place."""
 
     kind: str
     place: str

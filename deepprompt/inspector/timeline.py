@@ -1,4 +1,4 @@
-"""The view of a session, a transcript or a log: what each turn read, wrote and paid in full.
+"""The view of a session, a transcript or a log: what each turn read, wrote and paid for in full.
 
 The charges are those of the simulated cache, beside them what was recorded, where it was. Why a request could not be
 read from what the one before it left is found by comparing the two.

@@ -53,7 +53,7 @@ class Usage:
 
     @property
     def uncached(self) -> int:
-        """The input tokens that are paid in full."""
+        """The input tokens that are paid for in full."""
         return self.input - self.cached_read - self.written
 
     @property

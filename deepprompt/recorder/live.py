@@ -70,7 +70,7 @@ class Live:
         number = placed.request.conversation.requests
         text = f"request {number}  read {_short(turn.read)}, wrote {_short(turn.written)}, full {_short(turn.full)}"
         if turn.cause:
-            text += f"; broke: {display(turn.cause)}, {_short(turn.lost)} paid again"
+            text += f"; broke: {display(turn.cause)}, {_short(turn.lost)} paid for again"
         self._say(text)
 
     def summary(self) -> list[str]:
