@@ -279,9 +279,9 @@ def check_order(parts: Sequence[Part]) -> None:
     """Raise if a part stands before one that is slower."""
     for fast, slow in _fast_before_slow(parts):
         raise PaceError(
-            f"part {fast.name!r} (pace {fast.pace.name}) stands before part {slow.name!r} "
-            f"(pace {slow.pace.name}); put slow parts first, or every change of {fast.name!r} "
-            f"costs the cache of {slow.name!r}"
+            f"part {fast.name!r} (pace {fast.pace.name}) comes before part {slow.name!r} "
+            f"(pace {slow.pace.name}); put slow parts first, or every change to {fast.name!r} "
+            f"breaks the cache of {slow.name!r}"
         )
 
 

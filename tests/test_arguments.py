@@ -338,14 +338,14 @@ OTHERS: dict[str, tuple[Callable[[], object], type[DeepPromptError], str]] = {
     "base out of order": (
         lambda: api.SystemPromptBuilder(base_parts=[FAST, SLOW]),
         PaceError,
-        "part 'fast' (pace TURN) stands before part 'slow' (pace RELEASE); "
-        "put slow parts first, or every change of 'fast' costs the cache of 'slow'",
+        "part 'fast' (pace TURN) comes before part 'slow' (pace RELEASE); "
+        "put slow parts first, or every change to 'fast' breaks the cache of 'slow'",
     ),
     "appended out of order": (
         lambda: api.SystemPromptBuilder("Base.", append=[FAST, SLOW]),
         PaceError,
-        "part 'fast' (pace TURN) stands before part 'slow' (pace RELEASE); "
-        "put slow parts first, or every change of 'fast' costs the cache of 'slow'",
+        "part 'fast' (pace TURN) comes before part 'slow' (pace RELEASE); "
+        "put slow parts first, or every change to 'fast' breaks the cache of 'slow'",
     ),
 }  # fmt: skip
 

@@ -111,8 +111,8 @@ def test_a_fast_part_before_a_slow_one_is_an_error(paces: str, pairs: list[str])
         prompt(paces)
     assert isinstance(caught.value, DeepPromptError)
     assert str(caught.value) == (
-        f"part {fast.name!r} (pace {fast.pace.name}) stands before part {slow.name!r} (pace {slow.pace.name}); "
-        f"put slow parts first, or every change of {fast.name!r} costs the cache of {slow.name!r}"
+        f"part {fast.name!r} (pace {fast.pace.name}) comes before part {slow.name!r} (pace {slow.pace.name}); "
+        f"put slow parts first, or every change to {fast.name!r} breaks the cache of {slow.name!r}"
     )
 
 

@@ -172,7 +172,7 @@ def _unique(given: str, ids: MutableMapping[str, int]) -> str:
 def _refuse_open(calls: Mapping[str, ToolCall], caller: int) -> None:
     if calls:
         raise MessageError(
-            f"tool call {next(iter(calls))!r} has no result; every call is answered, "
-            "all in the next message, before the conversation goes on",
+            f"tool call {next(iter(calls))!r} has no result; answer every call "
+            "in the next message before the conversation continues",
             f"messages[{caller}]",
         )

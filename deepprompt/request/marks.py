@@ -188,6 +188,6 @@ def _put(
         marks.append(Mark(spot.place, reasons[index], lifetimes[index], tokens))
     if small := [mark for mark in marks if mark.tokens < rules.minimum]:
         last = small[-1]
-        detail = f"about {last.tokens:,} tokens up to here; {rules.label} caches no fewer than {rules.minimum:,}"
+        detail = f"about {last.tokens:,} tokens up to here; {rules.label} caches nothing below {rules.minimum:,}"
         notes.append(Note("cache", last.place, detail, count=len(small)))
     return marks

@@ -82,12 +82,12 @@ class Request:
 def _caching(rules: Rules) -> str:
     """Return a sentence on how a provider caches."""
     how = {
-        "marked": f"caches up to its marks, {rules.marks} at most",
-        "implicit": f"caches up to the newest message and up to its marks, {rules.marks} at most",
-        "automatic": "caches by itself, without marks",
+        "marked": f"caches up to its marks, at most {rules.marks}",
+        "implicit": f"caches up to the newest message and up to its marks, at most {rules.marks}",
+        "automatic": "caches automatically, without marks",
         "none": "takes no marks here",
     }[rules.caching]
-    least = f", from {rules.minimum:,} tokens on" if rules.minimum else ""
+    least = f", from {rules.minimum:,} tokens" if rules.minimum else ""
     lives = f", for {' or '.join(rules.lifetimes)}" if rules.lifetimes else ""
     return f"{how}{least}{lives} (facts of {rules.as_of})"
 
@@ -311,7 +311,7 @@ def _finished(to: Target, body: Payload, draft: Draft, marks: list[Mark], minimu
     tokens = sum(spot.tokens for spot in draft.spots)
     minimum = minimum or rules.minimum
     if not marks and tokens < minimum:
-        detail = f"about {tokens:,} tokens; {to} caches no fewer than {minimum:,} (facts of {rules.as_of})"
+        detail = f"about {tokens:,} tokens; {to} caches nothing below {minimum:,} (facts of {rules.as_of})"
         notes.append(Note("cache", "request", detail))
     return Request(to, rules.model, body, tuple(marks), tuple(notes), rules, tokens, tuple(sorted(draft.betas)))
 

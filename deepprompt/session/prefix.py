@@ -66,7 +66,7 @@ def prefix_tokens(text: str, tools: Iterable[Mapping[str, object]]) -> int:
 def shared(one: Prompt, other: Prompt) -> tuple[int, str]:
     """Return how many tokens two frozen prefixes share, and a sentence about it. Tools come first in both."""
     if canonical_tools(one.tools) != canonical_tools(other.tools):
-        return 0, "nothing is shared: other tools, another cache"
+        return 0, "nothing is shared: different tools, so a different cache"
     start = one.text[: shared_start(one.text, other.text)]
     tokens = prefix_tokens(start, one.tools)
     if one.text == other.text:

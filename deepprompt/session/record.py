@@ -161,7 +161,7 @@ def _miss(
     if rules.caching == "marked" and not previous.marks:
         return "ours", "the earlier request had no marks, so nothing was cached"
     if not _left(previous):
-        detail = f"the earlier request was too short: {rules.provider} caches no fewer than {_least(rules):,} tokens"
+        detail = f"the earlier request was too short: {rules.provider} caches nothing below {_least(rules):,} tokens"
         return "below minimum", f"{detail} (facts of {rules.as_of})"
     lifetime = previous.marks[-1].lifetime if previous.marks else rules.lives or (*rules.lifetimes, "")[0]
     if elapsed is not None and elapsed > seconds(lifetime):

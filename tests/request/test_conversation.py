@@ -658,14 +658,14 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "a result too late": ([calls("a"), result("a"), USER, result("a")],
         "messages[3]: tool result 'a' has no call of that id in the message before it"),
     "a call without result": ([USER, calls("a", "b"), result("a"), USER],
-        "messages[1]: tool call 'b' has no result; every call is answered, all in the next message, "
-        "before the conversation goes on"),
+        "messages[1]: tool call 'b' has no result; answer every call in the next message "
+        "before the conversation continues"),
     "a call at the end": ([USER, uses("a")],
-        "messages[1]: tool call 'a' has no result; every call is answered, all in the next message, "
-        "before the conversation goes on"),
+        "messages[1]: tool call 'a' has no result; answer every call in the next message "
+        "before the conversation continues"),
     "a system message before the result": ([calls("a"), {"role": "system", "content": "x"}, result("a")],
-        "messages[0]: tool call 'a' has no result; every call is answered, all in the next message, "
-        "before the conversation goes on"),
+        "messages[0]: tool call 'a' has no result; answer every call in the next message "
+        "before the conversation continues"),
     "two calls of one id": ([uses("a", "a")], "messages[0]: two tool calls have the id 'a'"),
 }  # fmt: skip
 

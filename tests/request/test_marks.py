@@ -518,12 +518,12 @@ def test_less_than_is_cached() -> None:
     assert len(plan(request)) == 3
     assert notes(request) == [
         f"cache: messages[2].content[0]: about 3 tokens up to here; anthropic (claude-opus-5-5, {FACTS}) "
-        "caches no fewer than 512 (3 times)"
+        "caches nothing below 512 (3 times)"
     ]
     request = build_request(RULES, [user("Hi")], to="anthropic", model="claude-haiku-4-5")
     assert notes(request) == []
     request = build_request("Be brief.", [user("Hi")], to="gemini", model="gemini-2.5-pro")
-    assert notes(request) == [f"cache: request: about 2 tokens; gemini caches no fewer than 2,048 ({FACTS})"]
+    assert notes(request) == [f"cache: request: about 2 tokens; gemini caches nothing below 2,048 ({FACTS})"]
 
 
 def test_an_unknown_model() -> None:

@@ -191,11 +191,11 @@ class TestRequest:
     @pytest.mark.parametrize(
         ("to", "model", "line"),
         [
-            ("anthropic", "claude-opus-4-6", "caches up to its marks, 4 at most, from 4,096 tokens on, for 5m or 1h"),
+            ("anthropic", "claude-opus-4-6", "caches up to its marks, at most 4, from 4,096 tokens, for 5m or 1h"),
             ("openai", "gpt-6.1",
-             "caches up to the newest message and up to its marks, 3 at most, from 1,024 tokens on, for 30m"),
-            ("openai", "gpt-4o", "caches by itself, without marks, from 1,024 tokens on"),
-            ("deepseek", "deepseek-v4-pro", "caches by itself, without marks"),
+             "caches up to the newest message and up to its marks, at most 3, from 1,024 tokens, for 30m"),
+            ("openai", "gpt-4o", "caches automatically, without marks, from 1,024 tokens"),
+            ("deepseek", "deepseek-v4-pro", "caches automatically, without marks"),
             ("bedrock", "meta.llama", "takes no marks here"),
         ],
     )  # fmt: skip
@@ -447,9 +447,7 @@ class TestBadInput:
     @pytest.mark.parametrize("to", TARGETS)
     def test_call_without_result(self, to: Target, messages: list[Any]) -> None:
         """A call that was never answered is refused."""
-        with pytest.raises(
-            MessageError, match=r"^messages\[0\]: tool call 'a' has no result; every call is answered, all "
-        ):
+        with pytest.raises(MessageError, match=r"^messages\[0\]: tool call 'a' has no result; answer every call "):
             build(to, *messages)
 
     @pytest.mark.parametrize("to", INSISTING)
@@ -1323,7 +1321,7 @@ class TestOptions:
         """A request that is too small to be cached says so."""
         least = {"deepseek": "", "gemini": "4,096", "openai": "1,024", "openai-responses": "1,024"}.get(to, "512")
         request = build(to, GO, marks="none")
-        detail = f"request: about {request.tokens} tokens; {to} caches no fewer than {least} ({DATE})"
+        detail = f"request: about {request.tokens} tokens; {to} caches nothing below {least} ({DATE})"
         assert details(request, "cache") == ([detail] if least else [])
 
 
@@ -1475,7 +1473,7 @@ class TestCachedContent:
 
     def test_too_small(self) -> None:
         """Gemini refuses cached content below a minimum of its own, which a note names."""
-        assert details(cached("x"), "cache") == [f"request: about 0 tokens; gemini caches no fewer than 1,024 ({DATE})"]
+        assert details(cached("x"), "cache") == [f"request: about 0 tokens; gemini caches nothing below 1,024 ({DATE})"]
         assert details(cached("x" * 5000), "cache") == []
         assert cached("x", model="made-up").notes[0].kind == "model"
 

@@ -203,10 +203,10 @@ def test_a_resumed_session_knows_when_it_was_sent(tmp_path: Path) -> None:
 def test_too_small() -> None:
     """Below the minimum nothing is kept, or below what is counted in."""
     verdict = asked(size=80).record(Usage(input=200), at=1.0)
-    detail = f"the earlier request was too short: anthropic caches no fewer than 512 tokens ({FACTS})"
+    detail = f"the earlier request was too short: anthropic caches nothing below 512 tokens ({FACTS})"
     assert (verdict.kind, verdict.detail, verdict.expected) == ("below minimum", detail, 0.0)
     verdict = asked({**GPT, "model": "gpt-5.5"}, 6000).record(Usage(input=1700), at=1.0)
-    detail = f"the earlier request was too short: openai caches no fewer than 2,048 tokens ({FACTS})"
+    detail = f"the earlier request was too short: openai caches nothing below 2,048 tokens ({FACTS})"
     assert (verdict.kind, verdict.detail) == ("below minimum", detail)
 
 

@@ -271,8 +271,8 @@ def test_what_moved_during_a_tool_loop_is_said_there() -> None:
     with pytest.raises(MessageError) as refused:
         session.update(make())
     assert str(refused.value) == (
-        "messages[1]: tool call 'a' has no result; every call is answered, all in the next message, before the "
-        "conversation goes on"
+        "messages[1]: tool call 'a' has no result; answer every call in the next message before the "
+        "conversation continues"
     )
     session.append(result("a"))
     session.update(make())
@@ -751,7 +751,7 @@ SUBAGENTS: dict[str, tuple[Prompt, int, str]] = {
         f"the tools and the start of the system prompt shared at most: {ANOTHER}",
     ),
     "the same tools": (make(base="Review."), TOOLS_TOKENS, f"the tools shared at most: {ANOTHER}"),
-    "other tools": (make(base=LONG_BASE, tools=(READ,)), 0, "nothing is shared: other tools, another cache"),
+    "other tools": (make(base=LONG_BASE, tools=(READ,)), 0, "nothing is shared: different tools, so a different cache"),
 }
 
 

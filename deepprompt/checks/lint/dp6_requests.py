@@ -138,7 +138,7 @@ def _minimum(sent: RequestView) -> Iterator[Finding]:
     if rules.caching == "implicit" and sent.options.get("mode") != "explicit":
         tokens = sent.tokens()  # the newest message has an entry too
     if end >= 0 and tokens < _SURELY * least:
-        message = f"about {tokens:,} tokens up to here; {rules.label} caches no fewer than {least:,}"
+        message = f"about {tokens:,} tokens up to here; {rules.label} caches nothing below {least:,}"
         yield sent.found("DP607", sent.segments[end].place, message)
 
 

@@ -131,7 +131,7 @@ BROKEN: list[tuple[str, Body, str, str]] = [
      f"the mark is 26 positions behind messages[0].content[0], where the previous request ended; anthropic ({DATED}) "
      "looks at 20"),
     ("DP607", claude(system=[text("Be brief.", **MARK)]), "system[0]",
-     f"about 2 tokens up to here; anthropic ({DATED}) caches no fewer than 512"),
+     f"about 2 tokens up to here; anthropic ({DATED}) caches nothing below 512"),
     ("DP608", gpt(prompt_cache_options={"mode": "explicit"}), "prompt_cache_options",
      "the mode is explicit, and no block is marked: nothing is cached"),
     ("DP609", gpt(prompt_cache_key="chat:0b6e1c0e-6b2f-4b8e-9d2a-1f0c5a7e9b3d"), "prompt_cache_key",

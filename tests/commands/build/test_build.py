@@ -249,7 +249,7 @@ class TestBase:
         rows = 'format = 1\nrows = [{ part = "all", pace = "turn" }, { text = "x", name = "more" }]\n'
         lay_out(parts, {"mine/1.1/preset.toml": rows, "mine/1.1/all.md": "All."})
         assert main(["build", "--parts", str(parts), "--base", "mine"]) == 1
-        said = b"part 'all' (pace TURN) stands before part 'more' (pace RELEASE); put slow parts first"
+        said = b"part 'all' (pace TURN) comes before part 'more' (pace RELEASE); put slow parts first"
         assert said in capsysbinary.readouterr().err
 
     @pytest.mark.parametrize(

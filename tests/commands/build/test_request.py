@@ -377,7 +377,7 @@ class TestCachedContent:
         own = {"as_of": "2027-01-10", "providers": {"gemini": {"defaults": {"explicit_minimum": 90_000}}}}
         lay_out(Path(), {"facts.json": json.dumps(own)})
         assert main(["build", *CUSTOM, *GEMINI, "--make-cached-content", "9", "--facts", "facts.json"]) == 0
-        assert b"caches no fewer than 90,000 (facts of 2027-01-10)\n" in capsysbinary.readouterr().err
+        assert b"caches nothing below 90,000 (facts of 2027-01-10)\n" in capsysbinary.readouterr().err
 
 
 class TestReport:
@@ -488,7 +488,7 @@ class TestFacts:
         options = (*CUSTOM, "--to", "anthropic", "--model", "claude-next", "--message", "Hi")
         found = built(capsysbinary, *options, "--facts", "facts.json", "--json")
         assert (found["facts_as_of"], found["model_known"]) == ("2027-01-10", True)
-        assert any("caches no fewer than 9,000" in note["detail"] for note in found["notes"])
+        assert any("caches nothing below 9,000" in note["detail"] for note in found["notes"])
         facts = load_facts("facts.json")
         expected = build_request(custom(), [user("Hi")], to="anthropic", model="claude-next", facts=facts)
         assert found["body"] == expected.body
@@ -568,8 +568,8 @@ class TestRefused:
             (("--to", "openai", "--model", " ", "--message", "Hi"), "a request needs the name of its model"),
             (
                 (*TO, "--messages", "open.json", "--message", "Hi"),
-                "open.json: messages[1]: tool call 'call_1' has no result; every call is answered, all in the next "
-                "message, before the conversation goes on",
+                "open.json: messages[1]: tool call 'call_1' has no result; answer every call in the next "
+                "message before the conversation continues",
             ),
             (
                 (*TO, "--messages", "talk.json"),
