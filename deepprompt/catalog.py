@@ -88,9 +88,8 @@ class Catalog:
     def resolve(self, ask: str, file: str = "") -> tuple[str, str]:
         """Return family and version for `family`, `family@1.0.0` or a specifier such as `family~=1.0`.
 
-        A family alone, or a specifier that several versions meet, means the newest of them; a pre-release only where it
-        is asked for or nothing else meets. With `file`, only versions that have such a file count. Raises
-        `UnknownPartError` if no family or version matches.
+        If several versions match, the newest counts; a pre-release only if you ask for it or nothing else matches. With
+        `file`, only versions that have such a file count. Raises `UnknownPartError` if no family or version matches.
         """
         if not isinstance(ask, str):
             from deepprompt.arguments import wrong

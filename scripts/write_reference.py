@@ -110,8 +110,8 @@ def _prose(docstring: str) -> str:
     return f"\n{docstring.strip()}\n" if docstring.strip() else ""
 
 
-def _class(node: ast.ClassDef, docstring: str) -> str:
-    """Return a class: how it is made, its fields, its properties and its methods."""
+def _class(node: ast.ClassDef, docstring: str, *, public: bool) -> str:
+    """Return a class: how it is made if it is `public`, its fields, its properties and its methods."""
     fields, properties, methods, made = [], [], [], None
     for member, text in _documented(node.body):
         name = _name(member)
@@ -120,7 +120,8 @@ def _class(node: ast.ClassDef, docstring: str) -> str:
         if not name or name.startswith("_"):
             continue
         if isinstance(member, ast.AnnAssign):
-            default = f" = {ast.unparse(member.value)}" if member.value and len(ast.unparse(member.value)) < 30 else ""
+            value = _default(member) or ""
+            default = f" = {value}" if 0 < len(value) < 30 else ""
             fields.append(f"- `{name}: {ast.unparse(member.annotation)}{default}`" + (f": {text}" if text else ""))
         elif isinstance(member, ast.Assign):
             fields.append(f"- `{name} = {ast.unparse(member.value)[:60]}`" + (f": {text}" if text else ""))
@@ -134,11 +135,39 @@ def _class(node: ast.ClassDef, docstring: str) -> str:
                 methods.append(f"\n### {node.name}.{name}\n\n{shown}{_prose(text)}")
     bases = ", ".join(ast.unparse(base) for base in node.bases)
     head = f"class {node.name}({bases}): ..." if bases else f"class {node.name}: ..."
-    text = _code(_signature(made, node.name).replace("def ", "", 1).removesuffix(": ...") if made else head)
+    if made:
+        text = _code(_signature(made, node.name).replace("def ", "", 1).removesuffix(": ..."))
+    else:
+        text = _code((public and _constructor(node)) or head)
     text += _prose(docstring)
     for title, rows in (("Fields", fields), ("Properties", properties)):
         text += f"\n**{title}**\n\n" + "\n".join(rows) + "\n" if rows else ""
     return text + "".join(methods)
+
+
+def _default(field: ast.AnnAssign) -> str | None:
+    """Return the default of a field as a caller would write it, "" if it has none, None if it is no argument."""
+    if not isinstance(field.value, ast.Call) or ast.unparse(field.value.func) != "field":
+        return ast.unparse(field.value) if field.value else ""
+    options = {option.arg: ast.unparse(option.value) for option in field.value.keywords}
+    if options.get("init") == "False":
+        return None
+    made = options.get("default_factory", "")
+    return options.get("default") or {"dict": "{}", "list": "[]", "tuple": "()", "": ""}.get(made, f"{made}()")
+
+
+def _constructor(node: ast.ClassDef) -> str:
+    """Return how a dataclass is called, "" for any other class."""
+    if not any("dataclass" in ast.unparse(mark) for mark in node.decorator_list):
+        return ""
+    fields = [(field, _default(field)) for field in node.body if isinstance(field, ast.AnnAssign)]
+    given = [
+        f"{_name(field)}: {ast.unparse(field.annotation)}" + (f" = {default}" if default else "")
+        for field, default in fields
+        if default is not None and not _name(field).startswith("_")
+    ]
+    line = f"{node.name}({', '.join(given)})"
+    return line if len(line) <= _WIDTH else f"{node.name}(\n" + "".join(f"    {one},\n" for one in given) + ")"
 
 
 def _flat(text: str) -> str:
@@ -165,7 +194,7 @@ def entry(name: str) -> str:
     if node is None:
         return head + docstring.strip() + "\n\n"
     if isinstance(node, ast.ClassDef):
-        text = _class(node, docstring)
+        text = _class(node, docstring, public=name.count(".") == 1)
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         text = _code(_signature(node, short)) + _prose(docstring)
     else:

@@ -25,7 +25,7 @@ class Record:
     body: Mapping[str, Any] | None = None
     """The request; None if only its usage is known, or until `request()` parses `raw`."""
     raw: str = field(default="", repr=False)
-    """The request as JSON text, if the log has it so."""
+    """The request as JSON text, if the log stores it as text."""
     usage: Usage | None = None
     complete: Complete = "blame"
     """What the record is complete enough for: `blame`, only the `text` of it, or only its `usage`."""

@@ -100,11 +100,10 @@ def report(
 
     `paths` are logs of any kind that `read_records` knows, or folders of them. `what_if` is a cause to leave out in a
     second simulation: a kind such as `clock`, a place such as `system[0]`, or `all`. Requests that started before
-    `since`, in seconds since 1970, are left out. Large logs in several files are cut into parts, which `jobs` processes
-    work on; the sums are the same for any number of them. `told` is called with the number of parts that are done, and
-    with how many there are. With `turns`, every turn of a conversation is kept
-    for a page, and not only those that broke. A file that cannot be read is counted as unread; if it is the only one,
-    `SourceError` is raised.
+    `since`, in seconds since 1970, are left out. Large logs in several files are divided into parts, which `jobs`
+    processes work on; the number of processes does not change the sums. `told` is called with the number of finished
+    parts and the number of all parts. With `turns`, the page gets every turn of a conversation, not only those that
+    broke the cache. A file that cannot be read is counted as unread. Raises `SourceError` if it is the only one.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:

@@ -32,7 +32,7 @@ class Segment:
     origin: str = ""
     """The file or call that the text came from, if known."""
     joins: bool = False
-    """Whether it is a piece of the prompt's one text, so that moving the cut between two pieces changes nothing."""
+    """Whether it continues the text before it, so that where one piece ends and the next begins does not matter."""
     changing: bool = False
     """Whether it is known to change with the turn."""
     pace: Pace | None = field(default=None, compare=False)

@@ -25,10 +25,10 @@ Page = dict[PieceName, str]
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The strategy `ledger`: at most this share of what is shown may be outdated copies.
+    """The strategy `ledger`: at most this share of the shown text may be outdated copies.
 
-    It cost less than `strict` in every history that was replayed; docs/systems/repository.md has the figures. What
-    outdated copies do to answers is not known. Raises `SessionError` for a share below 0 or above 1.
+    It cost less than `strict` in every history that was replayed; docs/systems/repository.md has the figures. How
+    outdated copies affect the model's responses is not known. Raises `SessionError` for a share below 0 or above 1.
     """
 
     outdated: float = 0.25

@@ -27,7 +27,7 @@ def load_claude_md(cwd: str | os.PathLike[str], root: str | os.PathLike[str] | N
     """Return the CLAUDE.md files of `cwd`, then of each folder above it up to and including `root`, joined.
 
     Without a `root` that is the top of the repository, or `cwd` itself outside a repository. The text carries notes on
-    files that were skipped, refused or cut. Raises `SourceError` if `cwd` is empty or not below `root`.
+    files that were skipped, refused or truncated. Raises `SourceError` if `cwd` is empty or not below `root`.
     """
     notes: list[Note] = []
     cwd = path_text(cwd, "load_claude_md: cwd")

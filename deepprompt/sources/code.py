@@ -86,12 +86,12 @@ def load_repository(
     cache: bool = True,
     timeout: float = _TIMEOUT,
 ) -> CodeRepository:
-    """Return the files of the repository in or around a folder, as far as they lie below the folder.
+    """Return the files of a folder that is, or lies in, a git repository.
 
-    Git lists their names, and how long ago each was changed, within `timeout` seconds. The list that a prompt shows has
-    `tree_budget` tokens at most, and the symbol map `map_budget`: with 0 there is none. With `cache`, outlines are kept
-    in your cache folder. Without the extra `map` there is no map, and a note says so. Raises `SourceError` if there is
-    no such folder, or if it is in no repository.
+    Git lists their names, and how long ago each was changed, within `timeout` seconds. The file list in a prompt gets
+    at most `tree_budget` tokens, and the symbol map at most `map_budget`; 0 means no map. With `cache`, outlines are
+    kept in your cache folder. Without the extra `map` there is no map, and a note says so. Raises `SourceError` if
+    there is no such folder, or if it is in no repository.
     """
     root = os.path.abspath(path_text(folder, "load_repository: folder"))
     expect(tree_budget, int, "load_repository: tree_budget", "a number of tokens")

@@ -53,10 +53,10 @@ def load_instruction_files(
 ) -> InstructionFiles:
     """Load the whitelisted files of `cwd`, then those of `home` whose base name is not loaded yet.
 
-    A file is shown with the path that it was looked up by; with `portable` by its path in the project, or after `~/` in
-    the home folder, so that every machine with the same files has the same prefix. Another `profile` loads the files
-    that `plan_instructions` lists for it, no higher than `root`. The limits, in bytes, replace those of the profile.
-    Raises `SourceError` for an empty `cwd` or a limit below 1. A file that cannot be read is a note.
+    The prompt shows each file with the path that was looked up. With `portable`, that is its path in the project, or
+    after `~/` in the home folder, so every machine with the same files has the same prefix. Another `profile` loads the
+    files that `plan_instructions` lists for it, no higher than `root`. The limits, in bytes, replace those of the
+    profile. Raises `SourceError` for an empty `cwd` or a limit below 1. A file that cannot be read is a note.
     """
     for limit, what in ((file_limit, "file_limit"), (total_limit, "total_limit")):
         if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):

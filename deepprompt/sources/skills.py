@@ -189,8 +189,8 @@ def load_skills(
 ) -> SkillStore:
     """Find the skills of `cwd`, then those of `home` whose name is not taken yet.
 
-    Another `profile` than the default searches the folders of its agent, from the project's root to `cwd`; none of them
-    lies above `root`. Raises `SourceError` for an empty `cwd`. A skill that cannot be read is a note.
+    A `profile` other than the default searches the folders of its agent, from the project's root to `cwd`, and none
+    above `root`. Raises `SourceError` for an empty `cwd`. A skill that cannot be read is a note.
     """
     if profile != DEFAULT_PROFILE:
         from deepprompt.sources.plan.skills import load_profile_skills

@@ -50,7 +50,7 @@ class BudgetReport:
 def validate_budget(
     prompt: Prompt | PromptAssemblyConfig, budget: int | None = None, *, order: Order = "algorithm"
 ) -> BudgetReport:
-    """Return how a prompt compares with a budget. For a configuration, it is the prompt and the budget that it has."""
+    """Return how a prompt compares with a budget. A configuration brings its own budget."""
     from deepprompt.systems.preset import PromptAssemblyConfig, compose_system_prompt
 
     takes = "a Prompt, or a PromptAssemblyConfig"

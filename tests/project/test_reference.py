@@ -11,9 +11,11 @@ import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import pytest
 
+import deepprompt
 from deepprompt import errors
 from tests.support.pages import Block, read_blocks
 from tests.support.paths import ROOT
@@ -93,6 +95,27 @@ def test_an_error_that_is_not_documented_is_found() -> None:
     assert isinstance(owner, ast.ClassDef)
     assert isinstance(owner.body[0], ast.FunctionDef)
     assert raised(owner.body[0], module, owner) == {errors.ToolError}
+
+
+def test_signatures_are_real() -> None:
+    """The page shows the arguments of every public function and class that Python has, in their order."""
+    wrong, seen = {}, 0
+    for name, text in entries():
+        value: Any = getattr(deepprompt, name.rpartition(".")[2], None)
+        is_made = isinstance(value, type) and not issubclass(value, int | BaseException) and "class " not in text[:200]
+        if name.count(".") > 1 or not (is_made or isinstance(value, FunctionType)):
+            continue
+        shown = re.sub(r"^(async )?def |: \.\.\.$", "", read_blocks(text)[0].text.strip())
+        arguments = ast.parse(f"def {shown}: ...").body[0]
+        assert isinstance(arguments, ast.FunctionDef)
+        given = arguments.args
+        listed = [*given.posonlyargs, *given.args, *filter(None, [given.vararg]), *given.kwonlyargs]
+        names = [one.arg for one in [*listed, *filter(None, [given.kwarg])]]
+        if names != [one for one in inspect.signature(value).parameters if one[0] != "_"]:
+            wrong[name] = names
+        seen += 1
+    assert wrong == {}
+    assert seen > 60
 
 
 def bound(tree: ast.AST) -> set[str]:
