@@ -18,7 +18,7 @@ def test_the_picture_is_fresh() -> None:
     picture = script["drawn"](coding_session())
     assert script["PICTURE"].read_text("utf-8") == picture, "run scripts/draw_session.py"
     saved = picture.split("the input costs ")[1].split(" less")[0]
-    assert f"{saved} less with a deepprompt session" in (ROOT / "README.md").read_text("utf-8")
+    assert f"{saved} lower with a deepprompt session" in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_the_log_is_fresh() -> None:
