@@ -147,9 +147,8 @@ def perturb(
     # The real path, so that a function that resolves paths does not see two of them.
     with tempfile.TemporaryDirectory(prefix="deepprompt-", ignore_cleanup_errors=True) as private:
         again, *moves = plan_moves(function, start, os.path.realpath(private), frozenset(skip))
-        first = caller.outcome(again, base)
-        outcomes = caller.outcomes(moves, base) if first.stable else []
-        if not all(outcome.stable for outcome in outcomes):
+        first, *outcomes = caller.outcomes([again, *moves], base)
+        if first.stable and not all(outcome.stable for outcome in outcomes):
             doubts = caller.outcomes([again] * _DOUBTS, base)
             first = next((doubt for doubt in doubts if not doubt.stable), first)
     if not first.stable:  # every move would show a difference, which proves nothing
@@ -176,11 +175,15 @@ class _Caller:
             raise CallError(f"what it returned is no prompt: {error}", function) from None
 
     def outcomes(self, moves: Sequence[Move], base: _Sides) -> list[Outcome]:
-        """Return the outcome of each move, in order. Moves that change a copy come last: others are called in it."""
+        """Return the outcome of each move, in order; or only of some, as soon as a call is not the same again.
+
+        Moves that change a copy come last: others are called in it.
+        """
         found: dict[int, Outcome] = {}
 
         def note(number: int) -> None:
-            found[number] = self.outcome(moves[number], base)
+            if all(outcome.stable for outcome in found.copy().values() if outcome.kind == _ALWAYS):
+                found[number] = self.outcome(moves[number], base)
 
         with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_AT_ONCE)) as pool:
             try:
@@ -188,7 +191,7 @@ class _Caller:
                     numbers = [n for n, move in enumerate(moves) if (move.then is not None) == last]
                     # The move that makes the copy comes first: the others run while it waits for the disk.
                     list(pool.map(note, sorted(numbers, key=lambda number: moves[number].copied is None)))
-                return [found[number] for number in range(len(moves))]
+                return [found[number] for number in sorted(found)]
             except BaseException:  # such as an interrupt: stop everything that was started
                 self.given_up.set()
                 pool.shutdown(cancel_futures=True)
