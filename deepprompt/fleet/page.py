@@ -60,7 +60,7 @@ def _cause(found: Report, cause: Cause) -> dict[str, Any]:
         "conversations": cause.conversations,
         "lost": cause.lost,
         "extra": round(cause.extra / UNIT),
-        "money": round(found.money(cause.extra, cause.model), 6),
+        "money": round(found.money(cause.extra, cause.model), 6) if found.prices.of(cause.model) else None,
         "example": label_of(cause.example),
         "old": label_of(cause.old),
         "new": label_of(cause.new),
@@ -82,7 +82,7 @@ def _row(found: Report, row: Row, number: int, files: dict[str, int]) -> list[An
         row.counts.input,
         row.counts.read,
         row.counts.lost,
-        round(found.money(row.counts.paid, row.model), 6),
+        round(found.money(row.counts.paid, row.model), 6) if found.prices.of(row.model) else None,
         row.breaks,
         [
             [

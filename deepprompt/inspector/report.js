@@ -2,8 +2,9 @@
 const PAGE_SIZE = 100;
 
 const moneyOf = (view, value) => {
+  if (value === null) return "no price";
   const currency = plain(view.currency);
-  return (currency === "USD" ? "$" : currency + " ") + value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: value >= 0.1 ? 2 : 4 });
+  return (currency === "USD" ? "$" : currency + " ") + value.toLocaleString("en", { minimumFractionDigits: value >= 0.1 ? 2 : 4, maximumFractionDigits: value >= 0.1 ? 2 : 4 });
 };
 
 function causeBar(view, cause, most, open) {
@@ -32,7 +33,7 @@ function turnsBox(view, row) {
   const chart = chartOf(turns, { stacked: true, names: ["read", "written", "full"], of: (turn) => [turn.read, turn.written, turn.full] }, 150, "Tokens of each request. Arrow keys choose one.", chosen);
   chosen(Math.max(turns.findIndex((turn) => turn.miss), 0));
   const head = make("tr", "", ...["request", "after", "read", "written", "full", "lost", "what broke", "where"].map((name) => make("th", "", name)));
-  return make("div", "opened", chart.box, make("div", "scroll", make("table", "wide turns", make("thead", "", head), make("tbody", "", lines))),
+  return make("div", "opened", chart.box, make("div", "scroll", make("table", "wide steps", make("thead", "", head), make("tbody", "", lines))),
     row[10] ? make("p", "soft", plural(row[10], "more request") + " not shown.") : null);
 }
 

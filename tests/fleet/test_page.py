@@ -7,7 +7,7 @@ import pytest
 from deepprompt.fleet.page import report_view
 from deepprompt.fleet.prices import bundled_prices
 from deepprompt.fleet.report import Report
-from deepprompt.fleet.tally import Row, Tally, Turn
+from deepprompt.fleet.tally import Cause, Row, Tally, Turn
 
 BEGIN = 1_794_909_600.0  # 2026-11-17 10:00 UTC
 
@@ -30,3 +30,14 @@ def test_labels_of_times(step: float, first: str, last: str) -> None:
     ticks = [column["tick"] for column in view["timeline"]]
     assert (ticks[0], ticks[-1]) == (first, last)
     assert len(set(ticks)) > 25
+
+
+def test_no_price() -> None:
+    """A model without a price has no cost on the page, instead of 0."""
+    rows = [Row("", "demo", model, BEGIN, BEGIN, "log:1") for model in ("claude-opus-5-5", "my-model")]
+    causes: dict[tuple[str, ...], Cause] = {
+        (row.model,): Cause("clock", "system[0]", "", "demo", row.model) for row in rows
+    }
+    view = report_view(Report(Tally(rows=rows, causes=causes), bundled_prices(), "2026-11-18"))
+    assert [row[7] for row in view["rows"]] == [0.0, None]
+    assert sorted(str(cause["money"]) for cause in view["causes"]) == ["0.0", "None"]
