@@ -76,7 +76,7 @@ def test_files_of_a_folder_are_separate_prompts(tmp_path: Path, capsys: Capture)
     (tmp_path / "notes.md").write_text(f"{said} By two people who know it.\n\n{said} By two people who know it.\n")
     run(capsys, "lint", "--cwd", tmp_path, ".")
     run(capsys, "lint", "--cwd", tmp_path, "AGENTS.md", "CLAUDE.md")
-    (tmp_path / "CLAUDE.md").write_text(f"{said} By two people who know it.\n\n{said} By two people who know it.\n")
+    (tmp_path / "CLAUDE.md").write_text(f"{said} {said} {said}\n\n{said} {said} {said}\n")
     assert "CLAUDE.md:3:1: DP403 " in run(capsys, "lint", "--cwd", tmp_path, ".", code=1)
 
 

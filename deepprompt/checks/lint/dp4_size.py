@@ -51,6 +51,7 @@ _VARIABLE = re.compile(r"(?<!\S)\$\{([A-Z][A-Z0-9_]*+)\}(?=[\s.,;:!?)]|$)")
 _OF_A_SHELL = frozenset(("EDITOR", "HOME", "LANG", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER"))
 _BEGINNING = 80
 _BETWEEN = 240  # the most characters between two paragraphs of one repeated passage: a heading, a short line
+_REFRAIN = 300  # a single paragraph below this length may be said again on purpose, at the end of each section
 _FEWEST = 14  # the fewest different characters in a passage that means something
 _GAP = re.compile(r"\n(?:[ \t\r]*+\n|(?=#{1,6} ))[ \t\r\n]*+")
 _LINK = re.compile(r"^.{0,40}\[[^\]\n]{1,300}\]\([^)\n]{1,400}\)[.)\s]*$")
@@ -126,8 +127,10 @@ def _repeated(subject: Subject, parts: Sequence[Segment], shortest: int) -> Iter
             for n in (part, number):
                 lines.setdefault(n, Lines(group[n].text))
             where = f"{group[part].place}, line {lines[part].at(start)[0]}"
-            follows = f", and {counted(more, 'paragraph')} after it" if more else ""
             size = len(" ".join(text.split()))
+            if subject.is_found and not more and size < _REFRAIN:
+                continue
+            follows = f", and {counted(more, 'paragraph')} after it" if more else ""
             message = f"{excerpt(without_keys(text))}, {size:,} characters{follows}, as in {where}"
             yield Finding("DP403", message, subject.name, group[number].place, *lines[number].at(place))
 

@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"[^\s/@]{1,520}+@?[^\s\"'`<>]{0,80}+")
 _PRIVATE = re.compile(r"-----BEGIN [A-Z ]{0,30}KEY-----[A-Za-z0-9+/=\s]*+(?:-----END [A-Z ]{0,30}KEY-----)?")
 _EXTENTS = {"private key": _PRIVATE, "password in an address": _ADDRESS}
 _FILLER = re.compile(
-    r"x{4,}|\*{3}|\.{3}|…|0{6}|1234567|abc123|abcdef|example|sample|dummy|fake|placeholder|redacted|change|your|insert|test[-_]?key|xyz|JBSWY3DPEHPK3PXP|C2y6yDjf5/R\+ob0N8A7Cgv|Eby8vdM02xNOcqF|\.signature\b"
+    r"x{4,}|\*{3}|\.{3}|…|0{6}|1234567|abc123|abcdef|example|beispiel|ejemplo|exemp[el]|esempio|przyk[lł]ad|contoh|sample|dummy|fake|placeholder|redacted|change|your|insert|test[-_]?key|xyz|JBSWY3DPEHPK3PXP|C2y6yDjf5/R\+ob0N8A7Cgv|Eby8vdM02xNOcqF|\.signature\b"
     # samples of web tokens, and the keys of emulators and of the usual second factor
     r"|a1b2c3|d4e5f6|1q2w3e|AKIAIOSFODNN7|eyJhbGciOiJub25lI|eyJzdWIiOiIxMjM0NTY3ODkw|SflKxwRJSMeKKF2QT4fwpM|YQSn-xWAQiiEh9qM58wZNny",
     re.IGNORECASE,

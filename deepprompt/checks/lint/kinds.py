@@ -24,15 +24,17 @@ _SENT_WHOLE = re.compile(
     r"|\.(?:cursor|windsurf|cline)rules|copilot-instructions\.md|[^/]+\.(?:mdc|instructions\.md|prompt\.md|chatmode\.md"
     r"|agent\.md)|\.deepseek/instructions\.md|\.(?:claude|opencode|codex|gemini|agents)/(?:agents|commands|prompts|rules)/.+)$"
 )
+# Of these folders an agent reads neither the page for people nor, of a skill, more than its SKILL.md.
+_NOT_SENT = re.compile(r"(?:^|/)README[^/]*$|(?:^|/)skills/[^/]+/(?:.+/)?(?:AGENTS?|CLAUDE|GEMINI)\.md$", re.IGNORECASE)
 _PROMPTS = re.compile(r"(?:^|/)(?:system[_-]?)?prompts?/|\.prompt$", re.IGNORECASE)
 _REFERENCES = re.compile(rf"(?:^|/)(?:skills?|agents?|commands|rules|instructions|{_AGENTS})/", re.IGNORECASE)
 # Records of past work: folders with these names, and files whose name has a date or says that it is a record.
 _RECORDS = re.compile(
     r"(?:^|/)(?:[^/]*[_-])?(?:archived?|archives|audits?|chats|conversations|evidence|examples?|handoffs|history|journals?"
-    r"|learnings|logs|memory|memories|notes|outputs?|plans|qa|reports|research|results|retrospectives|reviews|sessions|specs"
+    r"|learnings|logs|memory|memories|notes|outputs?|plans|qa|reports|research|results|retrospectives|reviews|samples?|sessions|specs"
     r"|stories|tasks|tests?|tickets|transcripts)/"
     r"|(?:20\d\d[_-]?[01]\d|[01]\d[_-]?[0-3]\d[_-]?20\d\d)[^/]*(?:/|$)"
-    r"|(?:^|/)(?:[^/]*[_-])?(?:chat|conversation|examples?|handoff|history|journal|learnings|log|memory|report|session|transcript)"
+    r"|(?:^|/)(?:[^/]*[_-]|\.)?(?:answer|chat|conversation|examples?|handoff|history|journal|learnings|log|memory|question|report|samples?|session|transcript)"
     r"[^/.]{0,4}\.[a-z]+$",
     re.IGNORECASE,
 )
@@ -54,7 +56,8 @@ _MARKUP = (".md", ".mdc", ".rst")
 
 def is_sent_whole(path: str) -> bool:
     """Whether agents send a file whole, by its name and folder."""
-    return _SENT_WHOLE.search(_posix(path)) is not None
+    path = _posix(path)
+    return _SENT_WHOLE.search(path) is not None and _NOT_SENT.search(path) is None
 
 
 def is_titled(text: str) -> bool:
@@ -72,7 +75,7 @@ def kind_of(path: str, text: str, root: str = "") -> Kind:
     document: Kind = "document" if path.endswith(_MARKUP) else "output"
     if _EXAMPLE.search(below):
         return document
-    if _SENT_WHOLE.search(path):
+    if is_sent_whole(path):
         return "prompt"
     if _RECORDS.search(below) or _FOR_PEOPLE.search(below):
         return document

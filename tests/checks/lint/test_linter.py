@@ -237,6 +237,7 @@ ORDINARY = {
         'curl -X POST "http://127.0.0.1/add" \\\n  -d "a=1" \\\n  -d "secret=9fK2mPqR8aLx0cVb7nTy"'
     ),
     "words-in-a-key": "export KEY='sk-or-v1-project1-key' TOKEN=ghp_supersecrettoken12345aB3dE6gH9jK2mN5p",
+    "example-in-another-language": "export KEY='sk-or-v1-PRZYKLAD-NIE-PRAWDZIWY-KLUCZ'",
     "words-in-an-address": "postgresql://anna:s3cret@db.brightwater.io/users",
     "encoded-words": f'password: "{b64encode(b"mySecretPassword").decode()}"',
     "encoded-page": f'"nextPageToken": "{b64encode(b"[2026, 7] " * 7).decode()}"',
@@ -703,6 +704,16 @@ def test_repeated_paragraphs() -> None:
     assert linted({"tools": tools, "messages": []}) == []
     files = [Segment(name, "system", "system", text, joins=True) for name, text in parts]
     assert lint(Subject("folder", tuple(files), is_file=True), Limits(repeated_characters=100)) == []
+
+
+def test_a_refrain_of_a_found_file_is_no_repetition() -> None:
+    """One short paragraph may end each section; a longer one, or two in a row, is said twice by mistake."""
+    for length, between, wanted in ((200, "", ""), (320, "", "DP403"), (200, f"\n\n{LONG[300:500]}", "DP403")):
+        passage = LONG[:length] + between
+        segment = Segment("AGENTS.md", "system", "system", f"{passage}\n\n# Next\n\n{passage}", joins=True)
+        subject = Subject(".", (segment,), is_file=True, is_found=True, in_repository=True)
+        assert codes(lint(subject)) == wanted
+        assert codes(lint(replace(subject, name="AGENTS.md", is_found=False))) == "DP403"
 
 
 def test_instruction_files_that_will_be_cut() -> None:
