@@ -1,5 +1,7 @@
 /* A session: what each turn read, wrote and paid in full, how its prefix grew, and each miss with its cause. */
 const WIDE = 1000;
+/* With fewer turns than these, columns get no wider, and the end of the chart stays empty. */
+const FEW = 16;
 
 function scale(most) {
   const rough = Math.max(most, 1) / 4, power = 10 ** Math.floor(Math.log10(rough));
@@ -15,7 +17,7 @@ const short = (value) => (value >= 1e6 ? value / 1e6 + "M" : value >= 1e3 ? valu
 function chartOf(turns, layers, height, label, choose) {
   const bottom = 18, top = 12;
   const tops = turns.map((turn) => layers.stacked ? layers.of(turn).reduce((sum, one) => sum + one, 0) : Math.max(...layers.of(turn)));
-  const most = tops.reduce((largest, one) => Math.max(largest, one), 1), step = WIDE / turns.length;
+  const most = tops.reduce((largest, one) => Math.max(largest, one), 1), step = WIDE / Math.max(turns.length, FEW);
   const y = (value) => height - bottom - (value / most) * (height - bottom - top);
   const svg = draw("svg", { class: "chart" + (height < 200 ? " low" : ""), viewBox: "0 0 " + WIDE + " " + height, preserveAspectRatio: "none", role: "img", "aria-label": label, tabindex: "0" });
   /* Letters are put beside the chart, not into it: the chart is stretched to the width that there is. */
@@ -30,7 +32,7 @@ function chartOf(turns, layers, height, label, choose) {
   const every = scale(turns.length)[1] || 1;
   let written = "";
   turns.forEach((turn, index) => {
-    const x = index * step, wide = Math.max(step - (step > 4 ? 1.5 : 0), 0.4);
+    const x = index * step, wide = Math.max(step - (step > 4 ? Math.max(1.5, step / 16) : 0), 0.4);
     let base = 0;
     layers.of(turn).forEach((value, layer) => {
       if (value > 0) svg.append(draw("rect", { class: layers.names[layer], x, width: wide, y: y(base + value), height: y(base) - y(base + value) }));

@@ -345,6 +345,14 @@ class TestSession:
         page.fill("input[placeholder^='Find turns']", "clock")
         assert len(shown(page, "tbody tr")) == 1
 
+    def test_a_short_conversation(self, opened: Open) -> None:
+        """The columns of a few turns are no wider than those of sixteen, and a click beside them selects the last."""
+        page = opened(transcript(2))
+        chart, column = page.locator(".chart").first.bounding_box(), page.locator(".chart rect").first.bounding_box()
+        assert column["width"] <= chart["width"] / 16
+        page.mouse.click(chart["x"] + chart["width"] - 5, chart["y"] + 20)
+        assert "Turn 2" in page.inner_text(".detail")
+
     def test_recorded_tokens_can_be_drawn(self, opened: Open) -> None:
         """Where usage was recorded, the chart can show it in place of the simulation."""
         page = opened(transcript(8))
