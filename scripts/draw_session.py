@@ -20,13 +20,13 @@ from deepprompt.providers.facts import bundled_facts  # noqa: E402
 
 PICTURE = ROOT / "docs" / "images" / "session-cost.svg"
 MODEL = "claude-opus-5-5"
-WIDTH, HEIGHT = 860, 320
-LEFT, RIGHT, TOP, BOTTOM = 56, 640, 64, 268
+WIDTH, HEIGHT = 660, 340  # narrow enough to be read on a phone
+LEFT, RIGHT, TOP, BOTTOM = 62, 644, 76, 286
 STYLE = """
-text { font: 14px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #24292f; }
+text { font: 16px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #24292f; }
 .back { fill: #ffffff; }
-.title { font-size: 17px; font-weight: 600; }
-.quiet { fill: #57606a; font-size: 12px; }
+.title { font-size: 21px; font-weight: 600; }
+.quiet { fill: #57606a; font-size: 14px; }
 .grid { stroke: #d0d7de; stroke-width: 1; }
 .tick { stroke: #bc4c00; stroke-width: 2; }
 .before { fill: none; stroke: #bc4c00; stroke-width: 3; }
@@ -85,8 +85,8 @@ def drawn(turns: list[Turn]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">',
         f"<style>{STYLE}</style>",
         f'<rect class="back" width="{WIDTH}" height="{HEIGHT}" rx="6"/>',
-        words(LEFT, 28, f"{len(turns)} turns of coding: the input costs {saved:.0%} less", "title"),
-        words(LEFT, 48, f"dollars spent on input so far, {MODEL}, simulated", "quiet"),
+        words(LEFT, 32, f"{len(turns)} turns of coding: the input costs {saved:.0%} less", "title"),
+        words(LEFT, 56, f"dollars spent on input so far, {MODEL}, simulated", "quiet"),
     ]
     for number in range(int(top / step) + 1):
         value = number * step
@@ -98,17 +98,17 @@ def drawn(turns: list[Turn]) -> str:
     lines += [
         line(before, "before"),
         line(after, "after"),
-        words(RIGHT + 12, y(before[-1]) - 2, f"${before[-1]:.2f}", "before-text"),
-        words(RIGHT + 12, y(before[-1]) + 16, "project state in the", "before-text"),
-        words(RIGHT + 12, y(before[-1]) + 34, "system prompt", "before-text"),
-        words(RIGHT + 12, y(after[-1]) - 2, f"${after[-1]:.2f}", "after-text"),
-        words(RIGHT + 12, y(after[-1]) + 16, "a deepprompt session:", "after-text"),
-        words(RIGHT + 12, y(after[-1]) + 34, "frozen start, changes last", "after-text"),
+        words(
+            RIGHT - 130,
+            y(top - 1.5 * step) + 5,
+            f"project state in the system prompt: ${before[-1]:.2f}",
+            "before-text",
+            "end",
+        ),
+        words(RIGHT, BOTTOM - 14, f"a deepprompt session: ${after[-1]:.2f}", "after-text", "end"),
         words(LEFT, BOTTOM + 32, "turn 1", "quiet"),
         words(RIGHT, BOTTOM + 32, f"turn {len(turns)}", "quiet", "end"),
-        words(
-            (LEFT + RIGHT) / 2, BOTTOM + 32, "each tick: git status, AGENTS.md or the date changed", "quiet", "middle"
-        ),
+        words((LEFT + RIGHT) / 2, BOTTOM + 32, "each tick: git, AGENTS.md or the date changed", "quiet", "middle"),
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
