@@ -93,7 +93,7 @@ def make_large(folder: Path, files: int, dirty: int) -> Path:
 def _settle(folder: Path) -> None:
     """Let the index be a second newer than the files that it names, as it is where people work.
 
-    Before that, every plain `git status` writes the index anew, and each snapshot after it counts as a first one.
+    Before that, every plain `git status` rewrites the index, and each snapshot after it counts as a first one.
     """
     time.sleep(1.1)
     _git(folder, "status")
