@@ -143,7 +143,7 @@ function showSession(page, view) {
         "Tokens of each request: read, written, in full. Arrow keys choose a turn.", choose),
       chartOf(turns, { stacked: false, names: ["total", "kept"], of: (turn) => [turn.read + turn.written + turn.full, turn.kept] }, 150,
         "How much of each request begins like the one before it. Arrow keys choose a turn.", choose));
-    holder.replaceChildren(keyOf(["read", "read from the cache"], ["written", "written to it"], ["full", "paid in full; a mark on top is a miss"]), charts[0].box,
+    holder.replaceChildren(keyOf(["read", "read from the cache"], ["written", "written to it"], ["full", "paid in full"], ["missed", "a miss"]), charts[0].box,
       make("h2", "", "How the prefix grows"), keyOf(["kept", "begins like the request before"], ["total", "the rest of the request"]), charts[1].box);
     choose(chosen);
   }
