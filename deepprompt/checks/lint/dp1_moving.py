@@ -1,4 +1,7 @@
-"""DP1: text that changes where a prompt should stay the same: times, ids, paths of one machine, counters."""
+"""DP1: text that changes where a prompt should stay the same: times, ids, paths of one machine, counters.
+
+The patterns are in `moving_times.py`, `moving_ids.py` and `moving_places.py`.
+"""
 
 from __future__ import annotations
 

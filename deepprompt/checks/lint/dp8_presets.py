@@ -1,4 +1,4 @@
-"""Rules about a preset as a whole: what is wrong with it, what its texts name, and what two of them say."""
+"""DP8: problems of a preset as a whole: its file, the names in its texts, and sentences that two texts repeat."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A look: one way in which a piece of text gives itself away as changing, and what the words around it may say.
+"""A look is one pattern for text that changes between runs, with the conditions under which a match counts.
 
-A look has a pattern, and literals of which a line must have one before the pattern is tried. The words around a value
-decide whether it counts: "for example" before it makes it an example.
+The pattern is tried only on lines that contain one of its literals. The words around a value decide whether it counts:
+"for example" before it makes it an example.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Look(NamedTuple):
     code: str
     what: str
     words: tuple[str, ...]
-    """Of these, in small letters, a line must have one; a `ROW` and the like count where digits are needed."""
+    """Only lines with one of these, in lower case, are searched. `ROW`, `HEX_ROW` and shapes need `digits`."""
     pattern: re.Pattern[str]
     holds: Holds
     """A further test of a match and the text around it."""
@@ -48,11 +48,11 @@ class Look(NamedTuple):
     only_prose: bool = False
     """Whether code does not count."""
     only_rendered: bool = False
-    """Whether it does not count in a document that a person wrote."""
+    """Whether it counts only in rendered prompts, not in documents that a person wrote."""
     in_blocks: bool = False
-    """Whether it counts in a document's blocks of code too: a person's folder is one wherever it stands."""
+    """Whether it also counts in a document's code blocks, as a person's home folder does."""
     elsewhere: bool = False
-    """Whether it is wrong for other users too, and so also in a text that only a tool reads."""
+    """Whether it also counts in a text that only a tool reads, because it is wrong for every other user."""
     head: bool = False
     """Whether only the first lines of a text count, whatever words they have."""
     once: bool = False

@@ -1,4 +1,4 @@
-"""The pieces of a slow text that change from run to run: finds them by the looks of times, ids and places.
+"""The pieces of a slow text that change from run to run: finds them with the `Look`s for times, ids and places.
 
 Most lines have none of the literals of a look, so its pattern is tried on few of them. The forms of the text without
 code and examples are made only if a pattern matches somewhere. Time is in proportion to the text: a line is tried once

@@ -141,8 +141,8 @@ def _is_stamp(match: re.Match[str], text: str) -> bool:
     return not shown and not dated and not _PAST.search(before(match, text)) and is_stated(match, text)
 
 
-def _is_dated(match: re.Match[str], text: str) -> bool:
-    """Whether a bare date is *not* part of a document's header."""
+def _is_outside_a_header(match: re.Match[str], text: str) -> bool:
+    """Whether a bare date is stated outside a document's header."""
     near = max(0, match.start() - NEAR), match.end() + NEAR
     return _DOCUMENT.search(text, *near) is None and is_stated(match, text)
 
@@ -161,7 +161,7 @@ LOOKS = (
     Look("DP101", _WHAT, _DAY_WORDS, _CLOCK, _is_clock, digits=False),
     Look("DP101", _WHAT, ("as of",), _AS_OF, is_stated, only_rendered=True),
     Look("DP101", _WHAT, ("date", "time"), _DATE_LINE, is_fact),
-    Look("DP101", _WHAT, ("date", "time"), _DATE_ALONE, _is_dated, only_prose=True, only_rendered=True),
+    Look("DP101", _WHAT, ("date", "time"), _DATE_ALONE, _is_outside_a_header, only_prose=True, only_rendered=True),
     Look("DP101", _WHAT, ("it is", "it's", "it’s"), _DAY_STATED, is_stated),
     Look("DP101", _WHAT, ("generated", "rendered", "printed", "compiled", "built"), _MADE, is_stated, only_prose=True,
          only_rendered=True),
