@@ -18,7 +18,6 @@ from deepprompt.sources.git.run import open_git
 
 _LINKED = frozenset((".venv", "venv", "node_modules", ".tox", ".nox"))
 _LEFT_OUT = frozenset(("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"))
-_OBJECTS = f"{os.sep}.git{os.sep}objects{os.sep}"
 _MOST_FILES, _MOST_BYTES = 20_000, 1 << 28
 _MOST_NAMES = 1 << 24
 _TIMEOUT = 30.0
@@ -40,7 +39,8 @@ def copy_project(folder: str, copy: str, private: str) -> str:
         return _without(root, names, private) | ((_LINKED | _LEFT_OUT) & set(names))
 
     try:
-        shutil.copytree(folder, copy, symlinks=True, ignore=ignore, copy_function=_copy_file)
+        # Without file times: a checkout does not preserve them either.
+        shutil.copytree(folder, copy, symlinks=True, ignore=ignore, copy_function=shutil.copy)
         _link_tools(folder, copy)
     except shutil.Error as error:
         first, _, why = error.args[0][0]
@@ -48,18 +48,6 @@ def copy_project(folder: str, copy: str, private: str) -> str:
     except OSError as error:
         return f"the folder cannot be copied: {error}"
     return ""
-
-
-def _copy_file(source: str, target: str) -> None:
-    """Copy a file without its times, which a checkout does not preserve either.
-
-    Objects of git become hard links, as in a local clone: git never changes one, and a history may have very many.
-    """
-    if _OBJECTS in source and os.access(os.path.dirname(source), os.W_OK):  # else the clean-up would change its mode
-        with suppress(OSError):  # such as on another file system
-            os.link(source, target)
-            return
-    shutil.copy(source, target)
 
 
 def _without(root: str, names: list[str], private: str) -> set[str]:

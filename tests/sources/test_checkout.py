@@ -80,24 +80,6 @@ def test_what_tools_installed_is_linked(project: Path) -> None:
     assert (project / "web/node_modules/y.js").read_bytes() == b"y\n"
 
 
-def test_git_objects_are_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a local clone, they are hard links: git never changes one. All else is a copy; so are they elsewhere."""
-    project = make_repository(tmp_path / "project", {"a.md": "one\n"})
-    objects = [path.relative_to(project) for path in (project / ".git/objects").rglob("*") if path.is_file()]
-    copy = copied(project)
-    shared = [path.relative_to(copy) for path in copy.rglob("*") if path.is_file() and path.stat().st_nlink > 1]
-    assert sorted(shared) == sorted(objects)
-
-    def another_file_system(source: str, target: str) -> None:
-        raise OSError(18, "Invalid cross-device link", source, None, target)
-
-    monkeypatch.setattr("os.link", another_file_system)
-    assert copy_project(str(project), str(tmp_path / "other"), "") == ""
-    for path in objects:
-        assert (tmp_path / "other" / path).read_bytes() == (project / path).read_bytes()
-        assert not os.path.samefile(tmp_path / "other" / path, project / path)
-
-
 def test_a_copy_inside_the_project(project: Path) -> None:
     """The folder for temporary files may be in the project: the copy is not copied into itself."""
     private = project / "tmp/deepprompt-1"
