@@ -275,7 +275,7 @@ def _imported(module: str) -> object:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if not _is_part(error.name, module):
+        if not f"{module}.".startswith(f"{error.name}."):  # one that the module imports
             raise
         parent, _, last = str(error.name).rpartition(".")
         own = [os.getcwd(), os.path.join(os.getcwd(), "src")]
@@ -287,10 +287,6 @@ def _imported(module: str) -> object:
             f"no module {error.name!r} in {' or '.join(places)}{_instead(last, modules, 'modules')}"
             "; --cwd DIR (folder=) names another project, path/to/file.py:function needs no module"
         ) from None
-
-
-def _is_part(name: str | None, module: str) -> bool:
-    return name is not None and f"{module}.".startswith(f"{name}.")
 
 
 def _from_file(module: str, file: str) -> object:
@@ -310,7 +306,7 @@ def _from_file(module: str, file: str) -> object:
         try:
             loaded = import_module(known)
         except ModuleNotFoundError as error:
-            if not _is_part(error.name, known):
+            if not f"{known}.".startswith(f"{error.name}."):
                 raise
             continue
         if os.path.realpath(getattr(loaded, "__file__", None) or "") == os.path.realpath(file):
