@@ -7,6 +7,8 @@ import stat
 from collections.abc import Iterator
 from dataclasses import replace
 
+from deepprompt.checks.lint.dp4_size import REFRAIN
+from deepprompt.checks.lint.findings import Limits
 from deepprompt.checks.lint.fixes import fix_text
 from deepprompt.checks.lint.subjects import subject_of_files
 from deepprompt.commands.output import refuse_links
@@ -44,7 +46,7 @@ def _fixed(name: str, folder: str, *, is_found: bool) -> Iterator[str]:
         text = data.decode()
         subject = replace(subject_of_files(name, [(name, text)]), is_found=is_found)
         whole = all(subject.is_sent_whole(segment) for segment in subject.segments)
-        new, done = fix_text(text, paragraphs=whole)
+        new, done = fix_text(text, paragraphs=whole, shortest=REFRAIN if is_found else Limits().repeated_characters)
         if new == text:
             return
         if read_named(path, _MOST_BYTES) != data:

@@ -51,7 +51,9 @@ _VARIABLE = re.compile(r"(?<!\S)\$\{([A-Z][A-Z0-9_]*+)\}(?=[\s.,;:!?)]|$)")
 _OF_A_SHELL = frozenset(("EDITOR", "HOME", "LANG", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER"))
 _BEGINNING = 80
 _BETWEEN = 240  # the most characters between two paragraphs of one repeated passage: a heading, a short line
-_REFRAIN = 300  # a single paragraph below this length may be said again on purpose, at the end of each section
+REFRAIN = 300
+"""The fewest characters of a single paragraph that counts as repeated in a file that was found in a folder. A shorter
+one may be said again on purpose, at the end of each section."""
 _FEWEST = 14  # the fewest different characters in a passage that means something
 _GAP = re.compile(r"\n(?:[ \t\r]*+\n|(?=#{1,6} ))[ \t\r\n]*+")
 _LINK = re.compile(r"^.{0,40}\[[^\]\n]{1,300}\]\([^)\n]{1,400}\)[.)\s]*$")
@@ -128,7 +130,7 @@ def _repeated(subject: Subject, parts: Sequence[Segment], shortest: int) -> Iter
                 lines.setdefault(n, Lines(group[n].text))
             where = f"{group[part].place}, line {lines[part].at(start)[0]}"
             size = len(" ".join(text.split()))
-            if subject.is_found and not more and size < _REFRAIN:
+            if subject.is_found and not more and size < REFRAIN:
                 continue
             follows = f", and {counted(more, 'paragraph')} after it" if more else ""
             message = f"{excerpt(without_keys(text))}, {size:,} characters{follows}, as in {where}"

@@ -21,10 +21,13 @@ _BLANKS = re.compile(r"[ \t]+$", re.MULTILINE)
 _BREAK = "  "
 
 
-def fix_text(text: str, *, paragraphs: bool = True) -> tuple[str, Counter[str]]:
+def fix_text(
+    text: str, *, paragraphs: bool = True, shortest: int = Limits().repeated_characters
+) -> tuple[str, Counter[str]]:
     """Return the fixed text, and how many fixes of each kind were made.
 
-    Without `paragraphs`, repeated ones stay: only a file that is sent whole is a prompt of its own.
+    Without `paragraphs`, repeated ones stay: only a file that is sent whole is a prompt of its own. With it, those of
+    fewer than `shortest` characters stay.
     """
     done: Counter[str] = Counter()
     if text.startswith(_BOM):
@@ -43,7 +46,7 @@ def fix_text(text: str, *, paragraphs: bool = True) -> tuple[str, Counter[str]]:
     if blanks:
         done["line with blanks at its end"] += len(blanks)
         text = _without(text, blanks)
-    copies = _copies(text) if paragraphs else []
+    copies = _copies(text, shortest) if paragraphs else []
     if copies:
         done["repeated paragraph"] += len(copies)
         text = _without(text, copies)
@@ -65,11 +68,11 @@ def _blanks(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _copies(text: str) -> list[tuple[int, int]]:
+def _copies(text: str, shortest: int) -> list[tuple[int, int]]:
     """Return where the later copies of paragraphs are, each with the blank lines that follow it."""
     segment = Segment("text", "system", "system", text, joins=True)
     spans = []
-    for _, (_, *others) in repeated_paragraphs([segment], Limits().repeated_characters):
+    for _, (_, *others) in repeated_paragraphs([segment], shortest):
         for _, start, copy in others:
             end = start + len(copy)
             while end < len(text) and text[end] in " \t\n":

@@ -83,3 +83,15 @@ def test_no_link_is_written_through(tmp_path: Path, capsys: pytest.CaptureFixtur
         main(["lint", "--cwd", str(inside), "--fix", target])
         assert (outside / "a.md").read_text() == "Be kind. \n"
     assert "is a link, and nothing is written through it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("target", "times", "left"), [("AGENTS.md", 1, 1), (".", 1, 2), (".", 3, 1)])
+def test_only_what_lint_reports_is_removed(target: str, times: int, left: int, tmp_path: Path) -> None:
+    """A short paragraph may end each section of a file that was found in a folder: --fix leaves it, as lint does."""
+    passage = " ".join([SAID] * times)
+    file = tmp_path / "AGENTS.md"
+    file.write_text(f"# A\n\n{passage}\n\n# B\n\n{passage}\n\nC.\n")
+    found = main(["lint", "--cwd", str(tmp_path), "--isolated", target])
+    assert found == (1 if left == 1 else 0)
+    main(["lint", "--cwd", str(tmp_path), "--isolated", "--fix", target])
+    assert file.read_text().count(passage) == left
