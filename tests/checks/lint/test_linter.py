@@ -482,7 +482,7 @@ def test_false_alarms_are_as_the_page_says(folder: str) -> None:
 def test_planted_problems_are_as_the_page_says() -> None:
     """The page counts the moving corpus as it is."""
     planted = len((CORPUS / "moving/expected.table").read_text("utf-8").splitlines()) - 1
-    counted = f"All {len(corpus('moving'))} rendered prompts under `moving`, with {planted} planted problems"
+    counted = f"All {planted} problems planted in the {len(corpus('moving'))} rendered prompts under `moving` are found"
     assert counted in PAGE
 
 
