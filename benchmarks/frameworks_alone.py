@@ -1,7 +1,7 @@
 """Agents of each framework without us: the whole prompt through the framework's own hook for instructions that change.
 
 Each is as its documentation has it, with the marks that it offers. Where a framework takes a prompt only once, it is
-the first one, and the model is not told of edits.
+the first one, and the model does not learn of edits.
 """
 
 from __future__ import annotations

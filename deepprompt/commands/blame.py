@@ -55,17 +55,19 @@ def run(options: argparse.Namespace) -> int:
     rules = _rules(options, new)
     price = price_change(old, new, rules)
     found = blame(old, new)
-    tokens = total_tokens(old), total_tokens(new)
+    kept = total_tokens(old)
+    added = total_tokens(new) - kept
     if options.json:
         unknown = {name: _differs(name, before, after) for name in {**before, **after}}
-        write_json(_report(found, tokens, price, rules) | ({"unknown": unknown} if unknown else {}))
+        same = {"miss": False, "kept": kept, "after": 0, "lost": 0, "new": added}
+        report = same if found is None else _report(found, price, rules)
+        write_json(report | ({"unknown": unknown} if unknown else {}))
     elif found is None:
-        new_tokens = tokens[1] - tokens[0]
-        write(f"B begins with all of A: {tokens[0]:,} tokens can be read, {new_tokens:,} are new (estimated)\n")
+        write(f"B begins with all of A: {kept:,} tokens can be read, {added:,} are new (estimated)\n")
     else:
         write_lines(_described(found, price, rules))
-        if tokens[0] < rules.minimum:
-            write(f"  note   A has {tokens[0]:,} tokens, and fewer than {rules.minimum:,} are not cached\n")
+        if kept < rules.minimum:
+            write(f"  note   A has {kept:,} tokens, and fewer than {rules.minimum:,} are not cached\n")
     if not options.json:
         write_lines(_unknown(before, after))
     return 0 if found is None else 1
@@ -99,7 +101,7 @@ def _run_on_log(options: argparse.Namespace) -> int:
         changes = all_changes(one.old, one.new)
         if options.json:
             places = [{"what": what, "place": place} for what, place in changes]
-            report = _report(one.found, (0, 0), one.price, rules)
+            report = _report(one.found, one.price, rules)
             reports.append({"request": one.where, "after_request": one.after, **report, "changes": places})
             continue
         lines = _described(one.found, one.price, rules)
@@ -134,9 +136,7 @@ def _basis(rules: Rules) -> str:
     return f"{prices}: {rules.provider} {rules.model}, facts of {rules.as_of}{known}"
 
 
-def _report(found: Blame | None, tokens: tuple[int, int], price: Price, rules: Rules) -> dict[str, object]:
-    if found is None:
-        return {"miss": False, "kept": tokens[0], "after": 0, "lost": 0, "new": tokens[1] - tokens[0]}
+def _report(found: Blame, price: Price, rules: Rules) -> dict[str, object]:
     what = {"miss": True, "why": found.why} | dataclasses.asdict(found)
     what |= {key: redact(str(what[key])) for key in ("old", "new")}
     simulated = {"read": price.charge.read, "could_read": price.could, "lost": price.lost}
@@ -167,8 +167,7 @@ def _money(price: Price, rules: Rules) -> str:
     known = prices.of(rules.model) if rules.model and price.cost else None
     if known is None:
         return ""
-    sign = "$" if prices.currency == "USD" else f"{prices.currency} "
-    return f", {sign}{price.cost * known.input / 1e6:.4f}"
+    return f", {prices.sign}{price.cost * known.input / 1e6:.4f}"
 
 
 def _where(found: Blame) -> str:

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `record`."""
     parser.epilog = (
         "Example: deepprompt record -- claude. The recorder listens on loopback behind a secret path, forwards "
-        "everything unchanged, and stores the requests in a folder that only you can read. Keys are never stored. "
+        "everything unchanged, and stores the requests in a folder that only you can read. Known keys are not stored. "
         "Exit: that of COMMAND; 1: the recorder failed; 2: wrong usage."
     )
     parser.add_argument(

@@ -42,6 +42,7 @@ class Prices:
                 raise AssetError(f"{label}: models[{number}]: {fault}")
         self.as_of: str = data["as_of"]
         self.currency = str(data.get("currency") or "USD")
+        self.sign = "$" if self.currency == "USD" else f"{self.currency} "
         self._models: list[Mapping[str, Any]] = models
 
     def of(self, model: str) -> ModelPrice | None:

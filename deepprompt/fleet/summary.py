@@ -77,8 +77,7 @@ def _lost(found: Report) -> str:
 
 
 def _money(found: Report, amount: float) -> str:
-    sign = "$" if found.prices.currency == "USD" else f"{found.prices.currency} "
-    return f"{sign}{amount:,.2f}" if amount >= 0.1 else f"{sign}{amount:.4f}"
+    return f"{found.prices.sign}{amount:,.2f}" if amount >= 0.1 else f"{found.prices.sign}{amount:.4f}"
 
 
 def _causes(found: Report, causes: Sequence[Cause]) -> list[str]:

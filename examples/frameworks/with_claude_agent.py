@@ -1,4 +1,4 @@
-"""An agent of claude-agent-sdk that is told of edits: prefix as a custom prompt, news in the text of each query."""
+"""An agent of claude-agent-sdk that learns of edits: the prefix is a custom prompt, and news goes into each query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent of the OpenHands SDK that keeps its cache and is told of edits: it needs Python 3.12.
+"""An agent of the OpenHands SDK that keeps its cache and learns of edits. It needs Python 3.12.
 
 `Agent(system_prompt=...)` is taken as it is and sent with every request; the news goes into the user's message, which
 the conversation stores. Marks are OpenHands' own (`LLM(caching_prompt=True)`, its default).

@@ -13,7 +13,7 @@ ALL = {"tools", "system", "messages"}
 
 
 def test_smolagents() -> None:
-    """The prefix is sent as it is, and every edit is told, once."""
+    """The prefix is sent unchanged, and the model learns of each edit once."""
     found = run(example("smolagents"), "chat", "gpt-5.6", last="final_answer")
     check(found, marks=set())
 

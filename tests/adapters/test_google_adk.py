@@ -10,7 +10,7 @@ from tests.support.frameworks import check, example, framework, run
 
 
 def test_nothing_is_lost_and_every_edit_is_told() -> None:
-    """Each request begins with the whole one before it, the model is told of each edit, once, and all are hits."""
+    """Each request begins with the whole one before it, the model learns of each edit once, and all are hits."""
     check(run(example("google_adk"), "gemini", "gemini-2.5-pro"), marks=set())
 
 

@@ -23,7 +23,7 @@ def _alone() -> Iterator[None]:
 
 
 def test_nothing_is_lost_and_every_edit_is_told() -> None:
-    """Each request begins with the whole one before it, the model is told of each edit, once, and all are hits."""
+    """Each request begins with the whole one before it, the model learns of each edit once, and all are hits."""
     check(run(example("litellm"), "messages", "claude-opus-5-5"), marks={"tools", "system", "messages"})
 
 

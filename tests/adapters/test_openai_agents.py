@@ -6,7 +6,7 @@ from tests.support.frameworks import check, example, run
 
 
 def test_nothing_is_lost_and_every_edit_is_told() -> None:
-    """Each request begins with the whole one before it, the model is told of each edit, once, and all are hits."""
+    """Each request begins with the whole one before it, the model learns of each edit once, and all are hits."""
     check(run(example("openai_agents"), "responses", "gpt-5.6"), marks={"input"})
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from deepprompt import Session, SystemPromptBuilder, Usage
 from deepprompt.cli import main
+from tests.support.browser import watched
 
 pytestmark = pytest.mark.slow
 
@@ -56,8 +57,6 @@ Open = Callable[..., Any]
 @pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
     """Write a page of some texts, open it, and see in the end that nothing went wrong and nothing went out."""
-    said: list[str] = []
-    pages: list[Any] = []
 
     def open_page(*texts: str | Path, width: int = 1280, scheme: str = "light") -> Any:
         names = []
@@ -68,18 +67,10 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
             names.append(str(path))
         target = tmp_path / "page.html"
         assert main(["inspect", *names, "-o", str(target)]) == 0
-        page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: None if request.url == target.as_uri() else said.append(request.url))
-        pages.append(page)
-        page.goto(target.as_uri())
-        return page
+        return show(target, width, scheme)
 
-    yield open_page
-    for page in pages:
-        page.close()
-    assert said == []
+    with watched(browser) as show:
+        yield open_page
 
 
 def shown(page: Any, selector: str) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from deepprompt.cli import main
+from tests.support.browser import watched
 
 pytestmark = pytest.mark.slow
 
@@ -40,25 +41,15 @@ def write_log(path: Path, conversations: int, *, rules: int = 200, usage: bool =
 @pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
     """Report on a log as a page, open it, and see in the end that nothing went wrong and nothing went out."""
-    said: list[str] = []
-    pages: list[Any] = []
 
     def open_page(log: Path, width: int = 1280, scheme: str = "light") -> Any:
         target = tmp_path / "page.html"
         target.unlink(missing_ok=True)
         assert main(["report", str(log), "-o", str(target)]) == 0
-        page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: None if request.url == target.as_uri() else said.append(request.url))
-        pages.append(page)
-        page.goto(target.as_uri())
-        return page
+        return show(target, width, scheme)
 
-    yield open_page
-    for page in pages:
-        page.close()
-    assert said == []
+    with watched(browser) as show:
+        yield open_page
 
 
 @pytest.mark.parametrize("width", [1280, 400])

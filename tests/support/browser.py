@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 FLAGS = (
@@ -44,3 +45,27 @@ def launched() -> Iterator[Any]:
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def watched(browser: Any) -> Iterator[Callable[[Path, int, str], Any]]:
+    """Yield a function that opens a page of a width and a color scheme.
+
+    In the end no page may have written to the console, failed, or asked for anything but itself.
+    """
+    said: list[str] = []
+    pages: list[Any] = []
+
+    def open_page(target: Path, width: int, scheme: str) -> Any:
+        page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: None if request.url == target.as_uri() else said.append(request.url))
+        pages.append(page)
+        page.goto(target.as_uri())
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert said == []
