@@ -123,8 +123,8 @@ def test_a_prompt_that_is_none_cannot_be_locked() -> None:
 
 def test_names_are_the_same_in_every_checkout() -> None:
     """A file below the project's folder is called by its path from there."""
-    part = Part("instructions /work/here/AGENTS.md", "A", Pace.PROJECT, "file:/work/here/AGENTS.md")
-    assert lock_prompt("m", "t", Prompt((part,)), folder="/work/here").parts[0].part == "instructions AGENTS.md"
+    part = Part("instructions /srv/here/AGENTS.md", "A", Pace.PROJECT, "file:/srv/here/AGENTS.md")
+    assert lock_prompt("m", "t", Prompt((part,)), folder="/srv/here").parts[0].part == "instructions AGENTS.md"
 
 
 @examples(60)
