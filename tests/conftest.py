@@ -60,10 +60,16 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("few")
 
 
-def pytest_collection_finish() -> None:
-    """Let the garbage collector leave the thousands of tests alone: going through them takes a tenth of the time."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Let the garbage collector leave the thousands of tests alone, and look less often: that is a tenth of the time."""
+    gc.disable()
+    result = yield
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
+    return result
 
 
 class OwnFile(PromptFile):

@@ -684,7 +684,7 @@ def test_f31_content_that_changes(cwd: Path) -> None:
 
 def test_f32_settings_and_modules_of_the_project(cwd: Path) -> None:
     """Nothing that a project ships changes how it is loaded, and none of its modules is imported."""
-    plain = reported(cwd)
+    plain = reported(cwd, fresh=True)
     mark = cwd.parent / "ran"
     module = f"open({str(mark)!r}, 'w').close()\n"
     names = ("sitecustomize", "usercustomize", "unicodedata", "json", "yaml", "re", "git", "deepprompt/__init__")
@@ -693,9 +693,9 @@ def test_f32_settings_and_modules_of_the_project(cwd: Path) -> None:
     lay_out(cwd, {".env": "HOME=/\nPATH=.\nSHELL=evil\n", "deepprompt.toml": settings, ".deepprompt": settings})
     lay_out(cwd, {"pyproject.toml": f"[tool.deepprompt]\n{settings}", ".deepseek/settings.json": '{"limit": 1}'})
     lay_out(cwd, {"setup.cfg": f"[deepprompt]\n{settings}", ".pth": f"import os; {module}"})
-    assert reported(cwd)["text"] == plain["text"]
+    assert reported(cwd, fresh=True)["text"] == plain["text"]
     assert not mark.exists()
-    assert run("versions", cwd=cwd).returncode == 0
+    assert run("versions", cwd=cwd, fresh=True).returncode == 0
     assert not mark.exists()
 
 
@@ -703,8 +703,8 @@ def test_f32_environment_of_the_project(cwd: Path) -> None:
     """Variables that a shell may have taken from a project's .env move no path and no limit."""
     lay_out(cwd, {"AGENTS.md": "x" * 5_000})
     hostile = {"DEEPPROMPT_HOME": "/", "DEEPPROMPT_LIMIT": "9", "CODEX_HOME": "/", "COLUMNS": "1", "LANG": "xx_YY"}
-    plain = run("build", "--home", "", "--no-project", cwd=cwd)
-    assert run("build", "--home", "", "--no-project", cwd=cwd, env=hostile).stdout == plain.stdout
+    plain = run("build", "--home", "", "--no-project", cwd=cwd, fresh=True)
+    assert run("build", "--home", "", "--no-project", cwd=cwd, env=hostile, fresh=True).stdout == plain.stdout
 
 
 def test_sound_without_any_source(tmp_path: Path) -> None:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-import pkgutil
-import signal
 import subprocess
-import sys
-import time
-import traceback
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import NoReturn
 
-import deepprompt
 from deepprompt.checks.perturb.moves import MOVES
-from deepprompt.cli import main
 from tests.support.hostile.doors import SECRET
+from tests.support.hostile.forks import forked
 from tests.support.layout import lay_out
 
 # A module that leaves a marker when it is imported, and another when its function is called.
@@ -65,74 +53,12 @@ class Project:
         self, *arguments: str, stdin: bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[bytes]:
         """Run one of our commands in the folder: no traceback, no secret, done in time."""
-        done = forked(list(arguments), cwd or self.folder, env or {}, stdin)
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        done = forked(list(arguments), cwd or self.folder, plain | (env or {}), stdin, deadline=DEADLINE)
         said = done.stdout + done.stderr
         assert b"Traceback" not in said, said
         assert SECRET.encode() not in said, said
         return done
-
-
-_NOT_IMPORTED = tuple(
-    f"deepprompt.{name}" for name in ("testing", "__main__", "adapters.", "recorder.", "commands.record")
-)
-
-
-@cache
-def _import_all() -> None:
-    """Import the package here once, so that no forked process has to."""
-    for module in pkgutil.walk_packages(deepprompt.__path__, "deepprompt."):
-        # Adapters and the recorder need packages of others, and no command here runs them.
-        if not module.name.startswith(_NOT_IMPORTED):
-            import_module(module.name)
-
-
-def forked(arguments: list[str], cwd: Path, env: dict[str, str], stdin: bytes) -> subprocess.CompletedProcess[bytes]:
-    """Run a command in a process of its own. Forked, as starting Python hundreds of times would take minutes."""
-    _import_all()
-    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
-        given.write(stdin)
-        given.seek(0)
-        child = os.fork()
-        if child == 0:
-            _become([given.fileno(), out.fileno(), err.fileno()], arguments, cwd, env)
-        end = time.monotonic() + DEADLINE
-        while (found := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < end:
-            time.sleep(0.002)
-        if found[0] == 0:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-        assert found[0] != 0, f"{arguments} is not done after {DEADLINE} seconds"
-        for file in (out, err):
-            file.seek(0)
-        code = os.waitstatus_to_exitcode(found[1])
-        return subprocess.CompletedProcess(arguments, code, out.read(), err.read())
-
-
-def _become(streams: list[int], arguments: list[str], cwd: Path, env: dict[str, str]) -> NoReturn:
-    """Run a command in a child that was just forked, as the script `deepprompt` does."""
-    code: object = 70
-    gc.disable()  # it would copy every page of the parent's memory
-    try:
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-        opened = (os.fdopen(number, mode, closefd=False, encoding="utf-8") for number, mode in enumerate("rww"))
-        sys.stdin, sys.stdout, sys.stderr = opened
-        os.chdir(cwd)
-        for name in [name for name in os.environ if name.startswith("GIT_")]:
-            del os.environ[name]
-        os.environ.update(env)
-        sys.path[:] = [entry for entry in sys.path if entry]
-        try:
-            code = main(arguments)
-        except SystemExit as done:
-            code = done.code
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        with suppress(OSError, ValueError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code if isinstance(code, int) else 70)
 
 
 def make_project(folder: Path) -> Project:

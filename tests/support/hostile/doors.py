@@ -24,9 +24,11 @@ from deepprompt import (
     load_skills,
     read_git,
 )
+from tests.support.hostile.forks import forked
 from tests.support.hostile.properties import assert_neutral, assert_sound
 
 SECRET = "kept outside: 7f3c"
+DEADLINE = 30.0
 
 # Without the folder that it runs in on the path: a hostile one could hold modules.
 COMMAND = (sys.executable, "-P", "-m", "deepprompt")
@@ -47,26 +49,32 @@ def gathered(cwd: Path, home: Path | str = "", *, git: bool = False) -> Prompt:
 
 
 def run(
-    *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 30
+    *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, fresh: bool = False
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command of ours in a folder; it may fail, but never with a traceback."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=cwd,
-        env=environment | dict(env or {}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        timeout=timeout,
-    )
+    """Run a command of ours in a folder; it may fail, but never with a traceback.
+
+    `fresh` starts Python for it: needed where it matters what is imported, or read when Python starts.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | dict(env or {})
+    if fresh:
+        done = subprocess.run(
+            [*COMMAND, *arguments],
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=DEADLINE,
+        )
+    else:
+        done = forked(list(arguments), cwd, environment, deadline=DEADLINE)
     assert b"Traceback" not in done.stderr, done.stderr
     return done
 
 
-def reported(cwd: Path, *options: str, home: str = "") -> dict[str, Any]:
+def reported(cwd: Path, *options: str, home: str = "", fresh: bool = False) -> dict[str, Any]:
     """Return what `deepprompt build --json` says of a folder, having seen that it is sound."""
-    done = run("build", "--json", "--home", home, *options, cwd=cwd)
+    done = run("build", "--json", "--home", home, *options, cwd=cwd, fresh=fresh)
     assert done.returncode == 0, done.stderr
     report: dict[str, Any] = json.loads(done.stdout)
     assert report["text"].count(DYNAMIC_CONTEXT_BOUNDARY) == 1

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import pytest
 
 from deepprompt.sources.git.snapshot import GitSnapshot
+from tests.support.hostile.forks import forked
 from tests.support.repositories import ENVIRONMENT, commit, git, write
 
 DEADLINE = 2.0
@@ -359,15 +360,16 @@ def right_or_noted(snapshot: GitSnapshot) -> None:
 
 def build(scene: Scene, trap: Trap, cwd: Path) -> dict[str, object]:
     """Run `deepprompt build` in a process of its own, and return what it reports."""
-    command = [sys.executable, "-m", "deepprompt", "build", "--json", "--cwd", str(cwd), "--home", ""]
+    arguments = ["build", "--json", "--cwd", str(cwd), "--home", ""]
     if trap.root is not None:
-        command += ["--root", str(trap.root)]
+        arguments += ["--root", str(trap.root)]
     if not trap.terminal:
-        done = subprocess.run(command, cwd=scene.folder, capture_output=True, timeout=20)
+        done = forked(arguments, scene.folder, os.environ, deadline=20)
         assert (done.returncode, done.stderr) == (0, b"")
         report: dict[str, object] = json.loads(done.stdout)
         return report
     screen, line = pty.openpty()
+    command = [sys.executable, "-m", "deepprompt", *arguments]
     with running(command, scene.folder, os.environ, line) as process:
         os.close(line)
         report = json.loads(_read_terminal(screen))
