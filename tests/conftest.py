@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
-    """Let the garbage collector leave the thousands of tests alone, and look less often: that is a tenth of the time."""
+def pytest_collection() -> Generator[None, object, object]:
+    """Let the garbage collector leave the thousands of tests alone, and look less often: a tenth of the time."""
     gc.disable()
     result = yield
     gc.collect()

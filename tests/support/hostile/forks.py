@@ -95,9 +95,10 @@ def _become(order: dict[str, Any]) -> NoReturn:
     try:
         for number, (path, mode) in enumerate(zip(order["streams"], "rww", strict=True)):
             os.dup2(os.open(path, os.O_RDONLY if mode == "r" else os.O_WRONLY), number)
-        opened = (os.fdopen(number, mode, closefd=False, encoding="utf-8") for number, mode in enumerate("rww"))
-        sys.stdin, sys.stdout, sys.stderr = opened
-        sys.stderr.reconfigure(errors="backslashreplace")
+        sys.stdin, sys.stdout, sys.stderr = (
+            os.fdopen(number, mode, closefd=False, encoding="utf-8", errors=errors)
+            for number, (mode, errors) in enumerate([("r", "strict"), ("w", "strict"), ("w", "backslashreplace")])
+        )
         os.chdir(order["cwd"])
         os.environ.clear()
         os.environ.update(order["env"])
