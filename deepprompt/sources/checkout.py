@@ -18,7 +18,7 @@ from deepprompt.sources.git.run import open_git
 
 _LINKED = frozenset((".venv", "venv", "node_modules", ".tox", ".nox"))
 _LEFT_OUT = frozenset(("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"))
-_MOST_FILES, _MOST_BYTES = 20_000, 1 << 28
+_MOST_FILES, MOST_BYTES = 20_000, 1 << 28
 _MOST_NAMES = 1 << 24
 _TIMEOUT = 30.0
 
@@ -32,8 +32,8 @@ def copy_project(folder: str, copy: str, private: str) -> str:
         for name in names:
             with suppress(OSError):
                 size += os.lstat(os.path.join(root, name)).st_size
-        if files > _MOST_FILES or size > _MOST_BYTES:
-            return f"the folder is too large to be copied: more than {_MOST_FILES:,} files or {_MOST_BYTES >> 20} MiB"
+        if files > _MOST_FILES or size > MOST_BYTES:
+            return f"the folder is too large to be copied: more than {_MOST_FILES:,} files or {MOST_BYTES >> 20} MiB"
 
     def ignore(root: str, names: list[str]) -> set[str]:
         return _without(root, names, private) | ((_LINKED | _LEFT_OUT) & set(names))
@@ -62,7 +62,7 @@ def _without(root: str, names: list[str], private: str) -> set[str]:
             continue
         needed = os.R_OK | (os.X_OK if stat.S_ISDIR(mode) else 0)
         readable = stat.S_ISLNK(mode) or ((stat.S_ISDIR(mode) or stat.S_ISREG(mode)) and os.access(path, needed))
-        if not readable or os.path.realpath(path) == private:
+        if not readable or (not stat.S_ISREG(mode) and os.path.realpath(path) == private):
             found.add(name)
     return found
 

@@ -13,7 +13,6 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -23,8 +22,16 @@ from typing import Any
 
 from deepprompt.errors import CallError, SourceError
 from deepprompt.prompt import Note, Prompt, read_part
+from deepprompt.sources import stage
+from deepprompt.sources.private import private_folder
 
-_STAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stage.py")
+# Python compiles the file of a program at each start. Importing the stage stores its bytecode, where that can be done,
+# and each start takes it from there.
+_STAGE = os.path.abspath(stage.__file__)
+_START = """import sys
+from importlib.machinery import SourceFileLoader
+__file__ = sys.argv[1]
+exec(SourceFileLoader(__name__, __file__).get_code(__name__))"""
 _NAMED = re.compile(r"(?P<module>[\w.]+|.+\.py):(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 _TEXT = re.compile(r"\.(?:md|txt|jsonl?|toml|ya?ml|html?)$", re.IGNORECASE)
 _WRITE = "write module:function or path/to/file.py:function"
@@ -155,7 +162,7 @@ def call_function(
     """
     if hasattr(sys.modules.get("__main__"), "IS_STAGE"):  # each of its processes would start as many again
         raise CallError("its own module perturbs it when imported; do that under if __name__ == '__main__'", function)
-    with tempfile.TemporaryDirectory(prefix="deepprompt-", ignore_cleanup_errors=True) as private:
+    with private_folder(_MOST_SAID) as private:
         result = os.path.join(private, "result")
         names = ("clock", "tick", "umask", "columns", "reversed", "user", "host")
         order = {
@@ -188,7 +195,7 @@ def _run(order: bytes, surroundings: Scene, timeout: float, give_up: Callable[[]
         stdin.seek(0)
         try:
             process = subprocess.Popen(
-                [sys.executable, "-P", _STAGE],
+                [sys.executable, "-P", "-c", _START, _STAGE],
                 stdin=stdin,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,

@@ -89,7 +89,7 @@ def test_a_copy_inside_the_project(project: Path) -> None:
     assert sorted(path.name for path in copy.rglob("*")) == ["a.md", "b.md", "bin", "deep", "run", "tmp"]
 
 
-TOO_LARGE = {"_MOST_FILES": 2, "_MOST_BYTES": 10}
+TOO_LARGE = {"_MOST_FILES": 2, "MOST_BYTES": 10}
 
 
 @pytest.mark.parametrize("limit", TOO_LARGE)

@@ -430,11 +430,13 @@ def test_a_daemon(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = """
 import os, time
 def make():
-    if os.fork() == 0:
+    child = os.fork()
+    if child == 0:
         os.setsid()
         if os.fork() == 0:
             time.sleep(3)
         os._exit(0)
+    os.waitpid(child, 0)  # or it could be ended with this process, before it took leave
     return "x"
 """
     monkeypatch.setenv("A_DAEMON", word := f"daemon-{os.getpid()}")

@@ -1,13 +1,14 @@
 """The moves of the perturbation test: each changes one thing in the surroundings of a function.
 
-Two of them need a copy of the project: one is a call in that folder, and one a call before and after the copy gets the
-line ends that git gives a checkout on Windows. They share one copy, so the second waits for the first.
+Two of them need a copy of the project: one is a call in that folder, and one a call after the copy got the line ends
+that git gives a checkout on Windows. They share one copy, so the second comes after the first.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import time
 import zoneinfo
 from collections.abc import Callable, Iterator
@@ -177,7 +178,7 @@ def _other_temp(private: str) -> str:
     """Return another folder for temporary files, with links to the existing ones: some are caches."""
     temp = os.path.join(private, "another-temp")
     os.makedirs(temp, exist_ok=True)
-    real = os.path.dirname(private)
+    real = os.path.realpath(tempfile.gettempdir())
     with suppress(OSError):
         for name in os.listdir(real)[:_MOST_LINKS]:
             if not name.startswith("deepprompt-"):

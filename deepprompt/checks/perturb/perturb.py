@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,9 @@ from deepprompt.checks.static import split_static
 from deepprompt.errors import CallError, MessageError, SourceError
 from deepprompt.prompt import DYNAMIC_CONTEXT_BOUNDARY, Pace
 from deepprompt.providers.segments import Segment
+from deepprompt.sources.checkout import MOST_BYTES
 from deepprompt.sources.function import Function, Scene, call_function, find_function
+from deepprompt.sources.private import private_folder
 from deepprompt.text.display import display
 from deepprompt.text.secrets import redact
 
@@ -145,7 +146,7 @@ def perturb(
     base = caller.call(function, start)
     base.check(function)
     # The real path, so that a function that resolves paths does not see two of them.
-    with tempfile.TemporaryDirectory(prefix="deepprompt-", ignore_cleanup_errors=True) as private:
+    with private_folder(MOST_BYTES, programs=True) as private:
         again, *moves = plan_moves(function, start, os.path.realpath(private), frozenset(skip))
         first, *outcomes = caller.outcomes([again, *moves], base)
         if first.stable and not all(outcome.stable for outcome in outcomes):
@@ -165,6 +166,8 @@ class _Caller:
     def __init__(self, boundary: str, timeout: float) -> None:
         self.boundary, self.timeout = boundary, timeout
         self.given_up = threading.Event()
+        self.in_copy: dict[str, _Sides] = {}
+        """The prompt that was made in a copy, by its folder, before a move changes the copy."""
 
     def call(self, function: Function, surroundings: Scene) -> _Sides:
         """Return the prompt that a function makes in the given surroundings."""
@@ -175,22 +178,20 @@ class _Caller:
             raise CallError(f"what it returned is no prompt: {error}", function) from None
 
     def outcomes(self, moves: Sequence[Move], base: _Sides) -> list[Outcome]:
-        """Return the outcome of each move, in order; or only of some, as soon as a call is not the same again.
-
-        Moves that change a copy come last: others are called in it.
-        """
+        """Return the outcome of each move, in order; or only of some, as soon as a call is not the same again."""
         found: dict[int, Outcome] = {}
 
-        def note(number: int) -> None:
-            if all(outcome.stable for outcome in found.copy().values() if outcome.kind == _ALWAYS):
-                found[number] = self.outcome(moves[number], base)
+        def note(numbers: Sequence[int]) -> None:
+            for number in numbers:
+                if all(outcome.stable for outcome in found.copy().values() if outcome.kind == _ALWAYS):
+                    found[number] = self.outcome(moves[number], base)
 
+        # The moves in the copy come one after the other, as the last one changes it; and first, as they take longest.
+        in_copy = [number for number, move in enumerate(moves) if move.copied]
+        others = [[number] for number, move in enumerate(moves) if not move.copied]
         with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_AT_ONCE)) as pool:
             try:
-                for last in (False, True):
-                    numbers = [n for n, move in enumerate(moves) if (move.then is not None) == last]
-                    # The move that makes the copy comes first: the others run while it waits for the disk.
-                    list(pool.map(note, sorted(numbers, key=lambda number: moves[number].copied is None)))
+                list(pool.map(note, [in_copy, *others]))
                 return [found[number] for number in sorted(found)]
             except BaseException:  # such as an interrupt: stop everything that was started
                 self.given_up.set()
@@ -200,9 +201,10 @@ class _Caller:
     def outcome(self, move: Move, base: _Sides) -> Outcome:
         """Return the outcome of one move."""
         function, skipped = move.copied() if move.copied else (move.function, "")
+        folder = move.surroundings.folder
         if move.then is not None and not skipped:
             try:
-                base = self.call(function, move.surroundings)
+                base = self.in_copy.get(folder) or self.call(function, move.surroundings)
                 move.then()
             except CallError as error:
                 skipped = f"it fails even before that: {error.reason}"
@@ -212,6 +214,8 @@ class _Caller:
             sides = self.call(function, move.surroundings)
         except CallError as error:
             return Outcome(move.kind, move.said, failed=error.reason)
+        if move.copied and move.then is None:
+            self.in_copy[folder] = sides
         if move.of_session:
             base, sides = base.without_session(), sides.without_session()
         moved = _first_difference(base.static, sides.static)

@@ -20,6 +20,7 @@ from itertools import islice
 from deepprompt.errors import FileRefusedError, SourceError
 from deepprompt.frozen import dataclass
 from deepprompt.sources.files import Contents, read_below
+from deepprompt.sources.private import NAMED, in_memory
 
 _MOST_SMALL = 1 << 20
 _MOST_INDEX = 1 << 29
@@ -29,7 +30,6 @@ _MOST_PACKED_REFS = 1 << 26
 _MOST_SYMBOLIC = 5
 _MOST_REPLACED = 5
 _MOST_LINKS = 1 << 16
-_MEMORY = "/dev/shm"  # open to all users with the same care as /tmp: who did not make a folder cannot enter or move it
 
 _HASH = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 _REF = re.compile(rb"ref: (refs/[!-\x7e\x80-\xff]{1,4000})\n?")  # no blanks, no control characters, a path
@@ -335,13 +335,8 @@ def private_git_dir(repository: Repository, state: State, deadline: float = math
 
 
 def _make_private_folder(outside: str, size: int = 0) -> str:
-    """Make an empty folder that only we may enter, outside the work tree, where it would show up as untracked.
-
-    Where the user names no place, it lies in memory, if that has room for `size` bytes many times over: to remove a
-    folder from a busy disk can take longer than all that git does.
-    """
-    places = [os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")]
-    places += [*([_MEMORY] if _free(_MEMORY) > 8 * size + _MOST_SMALL else []), "/tmp", "/var/tmp"]
+    """Make an empty folder that only we may enter, outside the work tree, where it would show up as untracked."""
+    places = [os.environ.get(name, "") for name in NAMED] + [in_memory(size), "/tmp", "/var/tmp"]
     for place in places:
         real = os.path.realpath(place) if os.path.isabs(place) else ""
         if real and not (real + os.sep).startswith(outside.rstrip(os.sep) + os.sep):
@@ -352,15 +347,6 @@ def _make_private_folder(outside: str, size: int = 0) -> str:
                 continue
             return folder
     raise SourceError("no folder for temporary files outside the repository; set TMPDIR")
-
-
-def _free(place: str) -> int:
-    """Return how many bytes may still be written to a file system, 0 if it does not exist."""
-    try:
-        status = os.statvfs(place)
-    except (OSError, AttributeError):  # not there, or Windows
-        return 0
-    return status.f_bavail * status.f_frsize
 
 
 def _write(folder: str, name: str, data: bytes, deadline: float) -> str:

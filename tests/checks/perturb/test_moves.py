@@ -107,9 +107,10 @@ def test_no_home(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert os.listdir(str(plan(project)["home"].surroundings.environment["HOME"])) == []
 
 
-def test_temp(project: Path) -> None:
+def test_temp(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new folder, in which what others keep for later is found; not our own folders, which would be a circle."""
     lay_out(project.parent, {"cache/x": "x"})
+    monkeypatch.setattr("tempfile.tempdir", str(project.parent))
     temp = str(plan(project)["temp"].surroundings.environment["TMPDIR"])
     assert sorted(os.listdir(temp)) == ["cache", "project"]
     assert Path(temp, "cache/x").read_text() == "x"

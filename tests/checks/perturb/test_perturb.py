@@ -417,6 +417,18 @@ def test_it_fails_in_a_copy(tmp_path: Path) -> None:
     assert "\n  skipped: line ends: it fails even before that: AssertionError: lost (" in result.report()
 
 
+@pytest.mark.parametrize("moved, calls", [(("folder", "line ends"), 2), (("folder",), 1), (("line ends",), 2)])
+def test_calls_in_a_copy(moved: tuple[str, ...], calls: int, tmp_path: Path) -> None:
+    """What the move to the copy made is what the copy with other line ends is compared with: it is not made twice."""
+    log = tmp_path / "calls"
+    code = f"import os\nopen({str(log)!r}, 'a').write(os.getcwd() + '\\n')\n"
+    folder = write(tmp_path / "project", f"{code}def make(): return open('rules.md', newline='').read()")
+    lay_out(Path(folder), {"rules.md": "Test.\n"})
+    result = perturb("prompts:make", folder=folder, skip=all_but(*moved))
+    assert kinds(result) == ("line ends" if "line ends" in moved else "")
+    assert sum(place != folder for place in log.read_text().splitlines()) == calls
+
+
 @pytest.mark.parametrize("attributes, found", [("", "line ends"), ("*.md text eol=lf", ""), ("*.md -text", "")])
 def test_line_ends_that_git_keeps(attributes: str, found: str, tmp_path: Path) -> None:
     """Where .gitattributes keep a file's line ends, no checkout changes them, and so does not the test."""

@@ -17,6 +17,7 @@ import pytest
 
 from deepprompt import read_git
 from deepprompt.errors import SourceError
+from deepprompt.sources import private
 from deepprompt.sources.git import repository as repository_module
 from deepprompt.sources.git import run as run_module
 from deepprompt.sources.git.repository import (
@@ -873,7 +874,7 @@ def without_a_place(monkeypatch: pytest.MonkeyPatch, memory: Path) -> None:
     """Name no place for temporary files, and another folder for the one in memory."""
     for name in ("TMPDIR", "TEMP", "TMP"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(repository_module, "_MEMORY", str(memory))
+    monkeypatch.setattr(private, "_MEMORY", str(memory))
 
 
 def test_private_folder_lies_in_memory(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -895,7 +896,7 @@ def test_memory_that_has_no_room(
     (tmp_path / "full").mkdir()
     without_a_place(monkeypatch, tmp_path / memory)
     if memory == "full":
-        monkeypatch.setattr(repository_module, "_free", lambda _: 1 << 20)
+        monkeypatch.setattr(private, "_SPARE", 1 << 60)
 
     with private_git_dir(found(repository), read_state(found(repository))) as folder:
         assert os.path.dirname(folder) == os.path.realpath("/tmp")
