@@ -190,8 +190,9 @@ def test_one_request_too_many(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
 def test_one_byte_too_many(name: str, tmp_path: Path) -> None:
-    """A file may be as large as the limit, and not a byte larger."""
-    service, (_, most) = find_service(name), LIMITS[name]
+    """A file may be as large as the limit, and not a byte larger. The real limits take seconds to reach."""
+    most = 25_600_000
+    service = replace(find_service(name), bytes=most)
     one, two = (_written_size(service, tmp_path / str(count), count) for count in (1, 2))
     count = most // 1_000_000 - 10
     letters = most - one - (two - one) * (count - 1) + count  # of all words together

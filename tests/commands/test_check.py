@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.guarded import project, run, wrong
+from tests.support.guarded import moving_only, project, run, wrong
 from tests.support.repositories import git
 
 pytestmark = pytest.mark.slow
 
 Capture = pytest.CaptureFixture[str]
 
-DATED = '[tool.deepprompt.prompts]\nmain = "app:prompt"\ndated = "app:dated"\n'
+DATED = '[tool.deepprompt.prompts]\nmain = "app:prompt"\ndated = "app:dated"\n' + moving_only("clock")
 
 
 def test_all_is_well(tmp_path: Path, capsys: Capture) -> None:
@@ -39,9 +39,8 @@ def test_all_is_well(tmp_path: Path, capsys: Capture) -> None:
 
 def test_a_session_in_a_fresh_repository(tmp_path: Path, capsys: Capture) -> None:
     """A request of a session passes every check after `lock`, though the lock file is new in git's status by then."""
-    folder = project(
-        tmp_path, '[tool.deepprompt.prompts]\nbody = "talk:body"\nfolder = "build --portable --home \'\'"\n'
-    )
+    prompts = '[tool.deepprompt.prompts]\nbody = "talk:body"\nfolder = "build --portable --home \'\'"\n'
+    folder = project(tmp_path, prompts + moving_only("turn", "clock", "folder", "line ends"))
     (tmp_path / "AGENTS.md").write_text("Run the tests with make test.\n")
     (tmp_path / "talk.py").write_text(
         "import os\n"
@@ -75,7 +74,7 @@ def test_each_check_fails_on_its_own(tmp_path: Path, capsys: Capture) -> None:
 
 def test_only_what_is_asked_for(tmp_path: Path, capsys: Capture) -> None:
     """--only makes one check or several, and JSON has them all."""
-    folder = project(tmp_path, DATED + '[tool.deepprompt.perturb]\nleave = ["dated"]\n')
+    folder = project(tmp_path, DATED + 'leave = ["dated"]\n')
     assert run(capsys, "check", "--cwd", folder, "--only", "perturb").startswith("== perturb: ok\n")
     report = json.loads(run(capsys, "check", "--cwd", folder, "--only", "perturb", "--only", "lint", "--json", code=1))
     assert report["passed"] is False
@@ -96,7 +95,7 @@ def test_one_that_fails_hides_no_other(tmp_path: Path, capsys: Capture) -> None:
     folder = project(tmp_path, '[tool.deepprompt.prompts]\nmain = "app:prompt"\n')
     run(capsys, "lock", "--cwd", folder)
     both = '[tool.deepprompt.prompts]\nbad = "nowhere:prompt"\nmain = "app:dated"\n'
-    (folder / "pyproject.toml").write_text(both)
+    (folder / "pyproject.toml").write_text(both + moving_only("clock"))
     said = run(capsys, "check", "--cwd", folder, code=1)
     assert said.count("nowhere:prompt: ") == 3
     assert " DP101 " in said

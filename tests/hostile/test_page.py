@@ -263,7 +263,7 @@ def test_h08_hidden_characters_are_drawn(browser: Any, tmp_path: Path, kind: str
     page.close()
 
 
-@pytest.mark.parametrize("text", ["\u200b" * 200_000, "\u200b\u200c" * 20_000], ids=["one", "two"])
+@pytest.mark.parametrize("text", ["\u200b" * 200_000, "\u200b\u200c" * 5_000], ids=["one", "two"])
 def test_h08_very_many_hidden_characters(browser: Any, tmp_path: Path, text: str) -> None:
     """A text of nothing but hidden characters is no bomb: a run of one is drawn once, a long name by its ends."""
     hidden = Prompt((Part(f"p {text}", text, Pace.PROJECT, f"file:{text}"),))
@@ -272,6 +272,6 @@ def test_h08_very_many_hidden_characters(browser: Any, tmp_path: Path, text: str
     page = browser.new_page()
     page.goto(path.as_uri())
     drawn = page.eval_on_selector_all(".part pre .hidden", "all => all.map((e) => e.textContent)")
-    assert drawn == (["⟨U+200B⟩ × 200,000"] if text[0] == text[1] else ["⟨U+200B⟩", "⟨U+200C⟩"] * 20_000)
+    assert drawn == (["⟨U+200B⟩ × 200,000"] if text[0] == text[1] else ["⟨U+200B⟩", "⟨U+200C⟩"] * 5_000)
     assert len(page.inner_text(".list .name")) < 8_000
     page.close()

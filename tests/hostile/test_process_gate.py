@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from deepprompt import read_git
+from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.sources.git import snapshot as git_module
+from tests.support.guarded import moving_only
 from tests.support.hostile.commands import ONLY_LINE_ENDS
 from tests.support.hostile.programs import promised, sign, with_a_part
 from tests.support.hostile.scene import DIFF, Scene
@@ -206,7 +208,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str, bool]] = {
     "lock": (("lock", "main=AGENTS.md"), "deepprompt.lock", False),
     "lock --check": (("lock", "--check", "main=AGENTS.md"), "", False),
     "check": (("check",), "", True),
-    "perturb": (("perturb", "build", *ONLY_LINE_ENDS), "", True),  # with `check`, all moves are watched
+    "perturb": (("perturb", "build", *ONLY_LINE_ENDS), "", True),  # with `check`, all moves but the hash seed are
     "explain": (("explain",), "", False),
     "explain file": (("explain", "AGENTS.md"), "", False),
     "inspect": (("inspect", "--out", "page.html"), "page.html", False),
@@ -245,6 +247,7 @@ def hostile_folder(scene: Scene) -> Path:
     module = f"import os\nos.system({str(scene.evil)!r})\ndef f():\n    return 'x'\n"
     body = '{"model": "claude-sonnet-4-5", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}'
     settings = '[tool.deepprompt.prompts]\nmain = "build"\n"AGENTS.md" = "AGENTS.md"\n"body.json" = "body.json"\n'
+    settings += moving_only(*(move for move in MOVES if move != "hash seed"))  # which are eight, and variables
     files = {"AGENTS.md": "Be careful.\n", "body.json": body, "evil.py": module, "pyproject.toml": settings}
     write(folder, {**files, "contextlib.py": module, "yaml.py": module, "sitecustomize.py": module})
     skill = "---\nname: x\ndescription: !!python/object/apply:os.system [touch x]\n---\n"

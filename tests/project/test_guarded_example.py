@@ -9,11 +9,14 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 import yaml
 
+from deepprompt.checks.perturb.moves import MOVES
+from tests.support.nested import ITS_PLUGINS
 from tests.support.paths import ROOT
 from tests.support.repositories import ENVIRONMENT, git
 
@@ -31,9 +34,9 @@ def run_steps() -> dict[str, str]:
 
 
 class Repository:
-    """A copy of the example as a repository of its own."""
+    """A copy of the example as a repository of its own, which perturbs with some of the moves."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, moves: Collection[str]) -> None:
         self.folder = folder / "repository"
         shutil.copytree(EXAMPLE, self.folder, ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache", "*.sarif"))
         (folder / "home").mkdir()
@@ -42,7 +45,11 @@ class Repository:
             "HOME": str(folder / "home"),
             "LC_ALL": "C.UTF-8",
             "CI": "true",
+            **ITS_PLUGINS,
         }
+        if skip := [move for move in MOVES if move not in ("again", *moves)]:
+            self.change("pyproject.toml", ("\nleave = ", f"\nskip = {skip}\nleave = "))
+            self.change("tests/test_prompts.py", ("_stable(triage)", f"_stable(triage, skip={skip})"))
         git(self.folder, "init", "--quiet", "--initial-branch=main")
         git(self.folder, "add", "--all")
         git(self.folder, "commit", "--quiet", "--message=Guarded")
@@ -81,8 +88,8 @@ class Repository:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
-    """The example as a repository."""
-    return Repository(tmp_path)
+    """The example as a repository, which makes as good as no move; test_all_is_well makes all of them."""
+    return Repository(tmp_path, ())
 
 
 def test_the_steps_are_those_that_are_tried() -> None:
@@ -92,8 +99,9 @@ def test_the_steps_are_those_that_are_tried() -> None:
     assert extra in tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 
 
-def test_all_is_well(repository: Repository) -> None:
+def test_all_is_well(tmp_path: Path) -> None:
     """As it is committed every step passes, and leaves no file but those that git ignores."""
+    repository = Repository(tmp_path, MOVES)
     for name in run_steps():
         well, printed = repository.step(name)
         assert well, printed
@@ -138,12 +146,13 @@ DATED = (
 
 
 @pytest.mark.parametrize(
-    ("written", "name", "replacements", "said", "failed"),
+    ("written", "name", "replacements", "move", "said", "failed"),
     [
         pytest.param(
             'append=f"Today is {date.today()}."',
             "prompts.py",
             DATED,
+            "clock",
             ["agent: append, line 3: DP101 a time", "clock, a day later: ", "FAILED: lint, lock, perturb\n"],
             ["test_agent", "test_request"],
             id="a clock",
@@ -152,6 +161,7 @@ DATED = (
             r"printf '\342\200\213' >> AGENTS.md",
             "AGENTS.md",
             [("on the ticket.\n", "on the ticket.\n\u200b")],
+            "",
             ["AGENTS.md:7:1: DP301 a hidden character: U+200B", "FAILED: lint, lock\n"],
             ["test_agent", "test_request"],
             id="a hidden character",
@@ -160,6 +170,7 @@ DATED = (
             'marks="none"',
             "prompts.py",
             [('model="claude-opus-5-5")', 'model="claude-opus-5-5", marks="none")')],
+            "",
             ["request: request: DP615 no mark in about ", "mark default -> none", "FAILED: lint, lock\n"],
             ["test_request"],
             id="no cache marks",
@@ -168,6 +179,7 @@ DATED = (
             "in set(QUEUES.items())",
             "prompts.py",
             [("in QUEUES.items()", "in set(QUEUES.items())")],
+            "hash seed",
             ["prompts:triage: the static prefix (234 bytes) changed", "hash seed, to ", "perturb\n"],
             ["test_triage"],
             id="a set",
@@ -175,18 +187,19 @@ DATED = (
     ],
 )
 def test_a_change(
-    repository: Repository,
+    tmp_path: Path,
     written: str,
     name: str,
     replacements: list[tuple[str, str]],
+    move: str,
     said: list[str],
     failed: list[str],
 ) -> None:
     """Each row of the README's table: the change fails both steps, is named, and no test fails that is not in it."""
     (row,) = [line for line in (EXAMPLE / "README.md").read_text("utf-8").splitlines() if f"`{written}`" in line]
+    repository = Repository(tmp_path, [move])  # the one that finds it, if there is one
     repository.change(name, *replacements)
-    moves = said[-1].endswith("perturb\n")  # if not, no perturbation is needed to see what fails: it is the slowest
-    well, printed = repository.run(run_steps()[CHECK] + ("" if moves else " --only lint --only lock"))
+    well, printed = repository.run(run_steps()[CHECK])
     assert not well
     for line in said:
         assert line in printed

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from deepprompt.checks.perturb.moves import MOVES
 from deepprompt.cli import main
 
 APP = '''"""An agent's prompt."""
@@ -31,6 +32,12 @@ def request():
 SETTINGS = """[tool.deepprompt.prompts]
 main = "app:prompt"
 """
+
+
+def moving_only(*kinds: str) -> str:
+    """Return the settings that have a perturbation make only these moves, where all of them would only take time."""
+    skip = [kind for kind in MOVES if kind not in ("again", *kinds)]
+    return f"[tool.deepprompt.perturb]\nskip = {skip}\n"
 
 
 def project(folder: Path, settings: str = SETTINGS) -> Path:

@@ -32,6 +32,7 @@ from pathlib import Path
 
 import yaml
 
+from tests.support.nested import ITS_PLUGINS
 from tests.support.paths import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -126,6 +127,7 @@ def follow(page: Path, folder: Path) -> None:
         "COLUMNS": "120",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONSAFEPATH": "",
+        **ITS_PLUGINS,
     }
     with _Python(folder, environment) as python:
         for block in read_blocks(text):

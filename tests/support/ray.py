@@ -17,13 +17,14 @@ import pytest
 
 from tests.support.paths import ROOT
 
+NEEDED = bool(os.environ.get("DEEPPROMPT_NEED_RAY"))
 REASON = "Ray is not installed: pip install -e '.[ray]'"
 
 
 def need_ray() -> None:
     """Skip the test without Ray, or fail where Ray is said to be needed."""
     if importlib.util.find_spec("ray") is None:
-        if os.environ.get("DEEPPROMPT_NEED_RAY"):
+        if NEEDED:
             pytest.fail(f"{REASON} (DEEPPROMPT_NEED_RAY is set)")
         pytest.skip(REASON)
 

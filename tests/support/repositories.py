@@ -28,7 +28,7 @@ def git(
 ) -> str:
     """Run plain git in a folder and return what it prints, without the last newline."""
     done = subprocess.run(
-        ["git", "-c", "protocol.file.allow=always", *arguments],
+        ["git", "-c", "protocol.file.allow=always", "-c", "maintenance.auto=false", *arguments],
         cwd=folder,
         env=ENVIRONMENT | dict(env or {}),
         input=stdin,
@@ -50,17 +50,21 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 def commit(folder: Path, subject: str, files: Mapping[str, str] | None = None) -> str:
     """Commit everything in a work tree, and return the hash."""
-    write(folder, files or {})
+    _commit(folder, subject, files or {})
+    return git(folder, "rev-parse", "HEAD")
+
+
+def _commit(folder: Path, subject: str, files: Mapping[str, str]) -> None:
+    write(folder, files)
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--allow-empty", "--message", subject)
-    return git(folder, "rev-parse", "HEAD")
 
 
 def make_repository(folder: Path, files: Mapping[str, str] | None = None, *options: str) -> Path:
     """Make a repository on branch main with one commit, `first`, of some files."""
     folder.mkdir(parents=True)
     git(folder, "init", "--quiet", "--initial-branch=main", *options)
-    commit(folder, "first", {"a.txt": "one\ntwo\n", "sub/b.txt": "three\n"} if files is None else files)
+    _commit(folder, "first", {"a.txt": "one\ntwo\n", "sub/b.txt": "three\n"} if files is None else files)
     return folder
 
 
