@@ -51,12 +51,13 @@ texts = st.text(st.characters(codec="utf-8"), max_size=40) | st.sampled_from(
     ["\n\nHello", "indivis", "ible", "漢", " "]
 )
 
+names = st.sampled_from(["a", "b", "boundary"]) | texts
+
 
 @st.composite
 def prompts(draw: st.DrawFn) -> Prompt:
     """Prompts of any parts, slow to fast, with or without a boundary, tools and messages."""
     paces = sorted(draw(st.lists(st.sampled_from(Pace), max_size=7)))
-    names = st.sampled_from(["a", "b", "boundary"]) | texts
     parts = [Part(draw(names), draw(texts), pace, draw(texts)) for pace in paces]
     messages = [{"role": draw(st.sampled_from(["user", "assistant"])), "content": draw(texts)} for _ in parts[:2]]
     return Prompt(tuple(parts), tuple(draw(st.sampled_from([[], TOOLS]))), messages=tuple(messages))

@@ -30,22 +30,26 @@ turns = st.lists(st.builds(Turn, st.just(0.0), names, numbers, numbers, numbers)
 rows = st.builds(
     Row, names, names, names, st.floats(0, 1e9), st.just(1e9), st.uuids().map(str), counts, numbers, turns, numbers
 )
-examples = st.builds(Unread, names, names)
+# Made once: to make a strategy anew for each draw takes longer than to draw from it.
+many = st.lists(rows, max_size=4)
+unread = st.lists(st.builds(Unread, names, names), max_size=4)
+pairs = st.lists(st.tuples(names, names), max_size=3)
+four = st.tuples(numbers, numbers, numbers, numbers)
+texts = st.tuples(names, names, names, names)
+by_pair: st.SearchStrategy[dict[tuple[str, ...], Counts]] = st.dictionaries(st.tuples(names, names), counts, max_size=3)
+savings = st.builds(Saving, numbers, tables, tables)
 
 
 @st.composite
 def tallies(draw: st.DrawFn) -> Tally:
     """Return some tally."""
     causes: dict[tuple[str, ...], Cause] = {}
-    for key in draw(st.lists(st.tuples(names, names), max_size=3)):
-        some = st.tuples(numbers, numbers, numbers, numbers)
-        texts = st.tuples(names, names, names, names)
-        causes[key] = Cause(*key, "", "", "", *draw(some), *draw(texts), draw(numbers))
+    for key in draw(pairs):
+        causes[key] = Cause(*key, "", "", "", *draw(four), *draw(texts), draw(numbers))
     return Tally(
-        draw(counts), draw(st.dictionaries(st.tuples(names, names), counts, max_size=3)), causes,
-        draw(st.builds(Saving, numbers, tables, tables)), draw(numbers), draw(numbers), draw(numbers), draw(numbers),
-        draw(numbers), draw(numbers), draw(tables), module.worst(draw(st.lists(rows, max_size=4))),
-        module.first(draw(st.lists(examples, max_size=4))), draw(tables), draw(numbers), draw(tables), draw(tables),
+        draw(counts), draw(by_pair), causes, draw(savings), draw(numbers), draw(numbers), draw(numbers), draw(numbers),
+        draw(numbers), draw(numbers), draw(tables), module.worst(draw(many)), module.first(draw(unread)),
+        draw(tables), draw(numbers), draw(tables), draw(tables),
     )  # fmt: skip
 
 

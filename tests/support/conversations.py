@@ -2,12 +2,15 @@
 
 A conversation is a list of turns. The messages of its first turns, up to any of them, are a request that could have
 been sent: they end with what a model answers, and the next turn starts with that answer.
+
+Strategies are kept where they can be: to make one anew for each draw takes longer than to draw from it.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -58,16 +61,19 @@ class Kinds:
     result_images: bool = True
 
 
+@cache
 def spoken() -> st.SearchStrategy[str]:
     """Texts with something to read in them."""
     return st.one_of(st.sampled_from(WORDS), st.text(max_size=6).map(lambda text: f"{text}."))
 
 
+@cache
 def texts() -> st.SearchStrategy[str]:
     """Texts, some of them blank."""
     return st.one_of(spoken(), spoken(), st.sampled_from(BLANKS))
 
 
+@cache
 def marks(own: bool) -> st.SearchStrategy[dict[str, Any]]:
     """What a caller puts beside a text: now and then a mark of their own."""
     if not own:
@@ -79,6 +85,7 @@ def marks(own: bool) -> st.SearchStrategy[dict[str, Any]]:
     return st.one_of(st.just({}), st.just({}), plain, lifetimes)
 
 
+@cache
 @st.composite
 def tools(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Definitions of tools, each in one of the shapes that there are, in any order."""
@@ -86,6 +93,7 @@ def tools(draw: st.DrawFn) -> list[dict[str, Any]]:
     return [draw(_tool(name)) for name in names]
 
 
+@cache
 @st.composite
 def _tool(draw: st.DrawFn, name: str) -> dict[str, Any]:
     described = draw(st.sampled_from([{}, {"description": "What it does."}, {"description": ""}]))
@@ -111,6 +119,7 @@ def _tool(draw: st.DrawFn, name: str) -> dict[str, Any]:
     return {"name": name}
 
 
+@cache
 @st.composite
 def prompts(draw: st.DrawFn, own: bool = False) -> Prompt | str | list[Message]:
     """A built prompt with parts of all paces, a plain text, or messages that start with the system's."""
@@ -129,6 +138,7 @@ def prompts(draw: st.DrawFn, own: bool = False) -> Prompt | str | list[Message]:
     return Prompt(tuple(parts), messages=tuple(before), fixed_order=True)
 
 
+@cache
 @st.composite
 def _exchange(draw: st.DrawFn, own: bool) -> list[Message]:
     """A user's message and its answer, such as a prompt brings with it."""
@@ -138,6 +148,7 @@ def _exchange(draw: st.DrawFn, own: bool) -> list[Message]:
     ]
 
 
+@cache
 @st.composite
 def system_messages(draw: st.DrawFn, own: bool = False) -> Message:
     """A message of the system's, wherever it stands."""
@@ -148,6 +159,7 @@ def system_messages(draw: st.DrawFn, own: bool = False) -> Message:
     return {"role": role, "content": blocks}
 
 
+@cache
 @st.composite
 def images(draw: st.DrawFn, kinds: Kinds, own: bool = False) -> dict[str, Any]:
     """An image, in either shape, as data or by its address."""
@@ -162,6 +174,7 @@ def images(draw: st.DrawFn, kinds: Kinds, own: bool = False) -> dict[str, Any]:
     return {**block, **draw(marks(own))}
 
 
+@cache
 @st.composite
 def _said(draw: st.DrawFn, kinds: Kinds, own: bool) -> list[Any]:
     """Blocks of a user, at least one of them with something to read."""
@@ -176,6 +189,7 @@ def _said(draw: st.DrawFn, kinds: Kinds, own: bool) -> list[Any]:
     return blocks
 
 
+@cache
 @st.composite
 def user_messages(draw: st.DrawFn, kinds: Kinds, own: bool = False) -> Message:
     """A message of the user's that says something."""
@@ -183,6 +197,7 @@ def user_messages(draw: st.DrawFn, kinds: Kinds, own: bool = False) -> Message:
     return {"role": "user", "content": content, **draw(marks(own))}
 
 
+@cache
 def quiet_messages(role: str) -> st.SearchStrategy[Message]:
     """Messages that say nothing."""
     contents: list[Any] = [None, "", " \n", [], [{"type": "text", "text": ""}]]
@@ -190,6 +205,7 @@ def quiet_messages(role: str) -> st.SearchStrategy[Message]:
     return st.sampled_from([*contents, [marked]]).map(lambda content: {"role": role, "content": content})
 
 
+@cache
 @st.composite
 def _thinking(draw: st.DrawFn) -> list[dict[str, Any]]:
     signed = {"type": "thinking", "thinking": draw(texts()), "signature": "c2lnbmVk"}
@@ -262,6 +278,7 @@ def _results(draw: st.DrawFn, kinds: Kinds, own: bool, calls: list[str]) -> Turn
     return [{"role": "user", "content": blocks, **draw(marks(own))}]
 
 
+@cache
 @st.composite
 def conversations(draw: st.DrawFn, kinds: Kinds, own: bool = False, names: tuple[str, ...] = ()) -> list[Turn]:
     """Turns of a conversation, one at least. `names` are the tools that are called in it."""
@@ -290,6 +307,7 @@ def conversations(draw: st.DrawFn, kinds: Kinds, own: bool = False, names: tuple
     return turns
 
 
+@cache
 @st.composite
 def scenes(draw: st.DrawFn, kinds: Kinds) -> Scene:
     """A prompt, tools and a conversation that belong together, with or without marks of the caller's own."""
@@ -299,6 +317,7 @@ def scenes(draw: st.DrawFn, kinds: Kinds) -> Scene:
     return Scene(draw(prompts(own)), defined or None, draw(conversations(kinds, own, named)))
 
 
+@cache
 @st.composite
 def long_scenes(draw: st.DrawFn, kinds: Kinds) -> Scene:
     """A scene whose turns may have far more blocks than any provider looks back over."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import takewhile
 from time import process_time
 
@@ -147,17 +148,27 @@ SOME_RULES = [
     SGLANG,
 ]
 EXACT_UNITS = replace(DEEPSEEK, reported=1)
-texts = st.sampled_from(["", "a", "ab", "abc", "abcdefgh", "abcdefgx", "b" * 16, "b" * 15 + "c", "é\ud800"])
+TEXTS = st.sampled_from(["", "a", "ab", "abc", "abcdefgh", "abcdefgx", "b" * 16, "b" * 15 + "c", "é\ud800"])
+
+KINDS = st.sampled_from(
+    ("user text", "user text", "assistant text", "assistant tool_use", "user tool_result", "system system")
+)
 
 
 @st.composite
 def segments(draw: st.DrawFn) -> Segment:
     """A block without a mark."""
-    kinds = ("user text", "user text", "assistant text", "assistant tool_use", "user tool_result", "system system")
-    role, kind = draw(st.sampled_from(kinds)).split()
-    return Segment("here", kind, role, draw(texts), None, draw(st.booleans()))
+    role, kind = draw(KINDS).split()
+    return Segment("here", kind, role, draw(TEXTS), None, draw(st.booleans()))
 
 
+# Made once: to make a strategy anew for each draw takes longer than to draw from it.
+MORE = st.lists(segments(), max_size=4)
+LIFETIMES = st.lists(st.sampled_from(["", "1h"]), min_size=3, max_size=3)
+GAPS = st.sampled_from([0, 1, 250, 2000, 90000])
+
+
+@cache
 @st.composite
 def conversations(draw: st.DrawFn, least: int = 0) -> list[Request]:
     """Requests that mostly continue an earlier one. Some stop early, and some end differently."""
@@ -167,9 +178,9 @@ def conversations(draw: st.DrawFn, least: int = 0) -> list[Request]:
         before = draw(st.sampled_from(requests)) if goes_on else list[Segment]()
         kept = before[: draw(st.integers(0, len(before)))] if draw(st.booleans()) else before
         blocks = [replace(block, mark=None) for block in kept if block.kind != "setting"]
-        blocks += draw(st.lists(segments(), max_size=4))
+        blocks += draw(MORE)
         places = draw(st.lists(st.integers(0, len(blocks) - 1), max_size=3, unique=True)) if blocks else []
-        lifetimes = sorted(draw(st.lists(st.sampled_from(["", "1h"]), min_size=3, max_size=3)), reverse=True)
+        lifetimes = sorted(draw(LIFETIMES), reverse=True)
         for place, lifetime in zip(sorted(places), lifetimes, strict=False):
             blocks[place] = replace(blocks[place], mark=lifetime)
         settings = [setting("model", "m")] if draw(st.integers(0, 3)) == 0 else []
@@ -185,7 +196,7 @@ def replays(draw: st.DrawFn, least: int = 0) -> Replay:
     requests = draw(conversations(least))
     if draw(st.booleans()):
         return requests, ()
-    gaps = draw(st.lists(st.sampled_from([0, 1, 250, 2000, 90000]), min_size=len(requests), max_size=len(requests)))
+    gaps = draw(st.lists(GAPS, min_size=len(requests), max_size=len(requests)))
     return requests, tuple(float(sum(gaps[: number + 1])) for number in range(len(gaps)))
 
 
