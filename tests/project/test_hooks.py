@@ -26,8 +26,6 @@ FILES = {
     "spare.prompt": "Be kind.\n",
 }
 
-# What is run is compiled when it is run; pip would compile all of it, and look for a newer pip.
-ITS_PIP = {"PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 # They install the package as a user's machine would, with what pip brings: only where pre-commit is installed too.
 installed = pytest.mark.skipif(
     find_spec("pre_commit") is None or not (TOP / ".git").exists(),
@@ -72,7 +70,7 @@ def test_the_hooks(source: Path, tmp_path: Path) -> None:
     revision = subprocess.run(["git", "rev-parse", "HEAD"], cwd=source, capture_output=True, text=True, check=True)
     hooks = [{"repo": str(source), "rev": revision.stdout.strip(), "hooks": [{"id": hook["id"]} for hook in HOOKS]}]
     (top / ".pre-commit-config.yaml").write_text(yaml.safe_dump({"repos": hooks}))
-    environment = {**os.environ, **ITS_PIP, "PRE_COMMIT_HOME": str(tmp_path / "home")}
+    environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "home")}
     subprocess.run(["git", "add", "--all"], cwd=top, check=True)
     command = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--color", "never"]
     done = subprocess.run(command, cwd=top, env=environment, capture_output=True, text=True)
@@ -115,7 +113,7 @@ def test_the_action(source: Path, tmp_path: Path) -> None:
 
     def run(inputs: dict[str, str], only_last: bool = False) -> subprocess.CompletedProcess[str]:
         for script, variables in steps(inputs, source)[-1 if only_last else 0 :]:
-            environment = {**os.environ, **ITS_PIP, "RUNNER_TEMP": str(tmp_path / "temp"), **variables}
+            environment = {**os.environ, "RUNNER_TEMP": str(tmp_path / "temp"), **variables}
             environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
             done = subprocess.run(
                 ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
