@@ -8,6 +8,7 @@ else goes to standard error, and an error in the input is one line, never a trac
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence, Set
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 
 _PIPE_CLOSED = 128 + 13  # as a shell reports a program that SIGPIPE ended
 _INTERRUPTED = 128 + 2
+_LITTLE = 50_000  # how many objects are not worth a search for garbage; with Python's 700, imports alone cause dozens
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Wrong usage and --help raise SystemExit, as argparse does."""
+    ours = arguments is None  # the whole process
+    if ours:
+        gc.set_threshold(_LITTLE)
     try:
         try:
             return _run(list(sys.argv[1:] if arguments is None else arguments))
@@ -51,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         _let_go(sys.stdout)
         _let_go(sys.stderr)
+        if ours:  # it ends now, and before that Python would look through all of it for garbage
+            gc.freeze()
 
 
 def _run(arguments: list[str]) -> int:

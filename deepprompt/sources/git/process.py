@@ -112,7 +112,7 @@ def _at_hand(descriptor: int, most: int) -> bytes:
 
 def _succeeded(process: subprocess.Popen[bytes], deadline: float, give_up: Callable[[], bool]) -> bool:
     """Wait for the end of a process without reaping it, so that its group can still be killed."""
-    pause = 0.0001
+    pause = 0.00001
     while (end := os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)) is None:
         if give_up() or time.monotonic() > deadline:
             return False

@@ -31,9 +31,9 @@ _MOST_SYMBOLIC = 5
 _MOST_REPLACED = 5
 _MOST_LINKS = 1 << 16
 
-_HASH = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
+_HEX = b"0123456789abcdef"
 _REF = re.compile(rb"ref: (refs/[!-\x7e\x80-\xff]{1,4000})\n?")  # no blanks, no control characters, a path
-_LINK = re.compile(rb"link(?=[\0-\x1f])")  # the extension of an index that shares another: its size, then a hash
+_LINK = rb"link(?=[\0-\x1f])"  # the extension of an index that shares another: its size, then a hash
 
 # The settings that change the output but run nothing, each with the values that it may have.
 _BOOLEAN = {"true": "true", "yes": "true", "on": "true", "1": "true"} | dict.fromkeys(
@@ -188,8 +188,9 @@ def _head(git_dir: str, common_dir: str) -> tuple[str, str]:
     data = _read(git_dir, "HEAD").data
     first = ""
     for _ in range(_MOST_SYMBOLIC):
-        if _HASH.fullmatch(data):
-            return first.removeprefix("refs/heads/"), data.decode().strip()
+        digits = data.removesuffix(b"\n")
+        if len(digits) in (40, 64) and not digits.strip(_HEX):  # no pattern: compiling one takes long
+            return first.removeprefix("refs/heads/"), digits.decode()
         match = _REF.fullmatch(data)
         if match is None or b".." in match[1]:
             raise SourceError("HEAD is not one that git writes")
@@ -305,7 +306,7 @@ def _shared_index(git_dir: str, index: bytes, deadline: float) -> list[tuple[str
     there = {name for name in os.listdir(git_dir) if name.startswith("sharedindex.")}
     if not there:
         return []
-    places = [match.end() + 4 for match in islice(_LINK.finditer(index), _MOST_LINKS)]
+    places = [match.end() + 4 for match in islice(re.finditer(_LINK, index), _MOST_LINKS)]
     named = {f"sharedindex.{index[place : place + size].hex()}" for place in places for size in (20, 32)}
     if len(found := there & named) > 1:
         raise SourceError("its index names more than one that it shares")
