@@ -1,29 +1,82 @@
-"""Run a few programs side by side within one deadline, bounded in output, leaving no child behind."""
+"""Run a few programs side by side within one deadline, bounded in output, leaving no child behind.
+
+On POSIX this does without `subprocess`, which takes longer to import than git takes to answer.
+"""
 
 from __future__ import annotations
 
 import os
-import selectors
 import signal
-import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 
 TYPE_CHECKING = False  # as type checkers know it, without the import
 if TYPE_CHECKING:
+    from subprocess import Popen
     from types import FrameType
-    from typing import IO
+    from typing import IO, Any
 
 _CHUNK = 1 << 16
+_MOST_OPEN = 1 << 10  # by default a process may have no more descriptors
 _GLANCE = 0.05  # how often, at the least, a wait looks up to see whether it should be given up
+
+
+class Child:
+    """A program that was started in a session of its own, so that one kill reaches all that it starts.
+
+    Its standard input is empty, its standard error is dropped, and it inherits no other descriptor.
+    """
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
+        self.returncode: int | None = None
+        read, write = os.pipe()
+        self.stdout = os.fdopen(read, "rb", buffering=0)
+        try:
+            actions = [  # the pipe first: in a host without standard streams, it may have the number of any of them
+                (os.POSIX_SPAWN_DUP2, write, 1),
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+                *((os.POSIX_SPAWN_CLOSE, number) for number in _inherited()),
+            ]
+            ignored = (signal.SIGPIPE, signal.SIGXFSZ)  # by Python, and so by what it starts
+            start = partial(os.posix_spawn, command[0], [*command], env, file_actions=actions, setsigdef=ignored)
+            try:
+                self.pid = start(setsid=True)
+            except NotImplementedError:  # a system that offers a group only, which is enough for the kill
+                self.pid = start(setpgroup=0)
+        except BaseException:
+            self.stdout.close()
+            raise
+        finally:
+            with suppress(OSError):  # which must not lose the program that runs
+                os.close(write)
+
+    def wait(self) -> None:
+        """Wait for its end, and reap it."""
+        if self.returncode is None:
+            with suppress(ChildProcessError):  # the host has reaped it
+                self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def _inherited() -> list[int]:
+    """Return the descriptors after the first three that a program would inherit: a host may have made some so."""
+    try:
+        numbers = [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:  # a host in a folder of its own (chroot) may not have it
+        numbers = list(range(_MOST_OPEN))
+    found = []
+    for number in numbers:
+        with suppress(OSError):  # it is not open; the listing's own is closed by now
+            if number > 2 and os.get_inheritable(number):
+                found.append(number)
+    return found
 
 
 def run_side_by_side(
     commands: Sequence[Sequence[str]],
     *,
-    cwd: str,
     env: Mapping[str, str],
     deadline: float,
     most: int,
@@ -31,17 +84,20 @@ def run_side_by_side(
 ) -> list[bytes | None]:
     """Return each command's standard output, at most its first `most` bytes.
 
-    None stands for a command that could not be started, failed, or was not done by the deadline (a value of
-    `time.monotonic()`) or when `give_up` became true. Standard input is empty and standard error is dropped.
+    A command starts with the path of a program. None stands for one that could not be started, failed, or was not done
+    by the deadline (a value of `time.monotonic()`) or when `give_up` became true.
     """
-    processes: list[subprocess.Popen[bytes] | None] = []
+    processes: list[Any] = []  # of `Child`, `Popen` or None
     if time.monotonic() >= deadline:
         return [None] * len(commands)
+    start, collect = (Child, _collect) if os.name == "posix" else (_start_portably, _collect_portably)
     try:
         for command in commands:
-            processes.append(_start(command, cwd, env))
+            try:
+                processes.append(start(command, env))
+            except OSError:
+                processes.append(None)
         started = [process for process in processes if process is not None]
-        collect = _collect if os.name == "posix" else _collect_portably
         outputs = iter(collect(started, deadline, most, give_up))
         return [None if process is None else next(outputs) for process in processes]
     finally:
@@ -52,49 +108,34 @@ def run_side_by_side(
             _end(process)
 
 
-def _start(command: Sequence[str], cwd: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
-    try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=cwd,
-            env=env,
-            bufsize=0,
-            start_new_session=True,  # a process group of its own, so that one kill reaches all of it
-        )
-    except OSError:
-        return None
-
-
-def _collect(
-    processes: list[subprocess.Popen[bytes]], deadline: float, most: int, give_up: Callable[[], bool]
-) -> list[bytes | None]:
+def _collect(processes: list[Child], deadline: float, most: int, give_up: Callable[[], bool]) -> list[bytes | None]:
     """Read all pipes as output arrives. Never wait for the end of output past the deadline."""
+    import select
+
     outputs = [bytearray() for _ in processes]
     full: set[int] = set()
-    with selectors.DefaultSelector() as selector:
-        for index, process in enumerate(processes):
-            assert process.stdout is not None
-            selector.register(process.stdout, selectors.EVENT_READ, index)
-        while selector.get_map() and not give_up() and (left := deadline - time.monotonic()) > 0:
-            for key, _ in selector.select(min(left, _GLANCE)):
-                index = key.data
-                chunk = os.read(key.fd, _CHUNK)
-                outputs[index] += chunk
-                if not chunk or len(outputs[index]) > most:
-                    if chunk:
-                        full.add(index)
-                    selector.unregister(key.fileobj)
-        unread = {key.data: key.fd for key in selector.get_map().values()}
+    unread = {process.stdout.fileno(): index for index, process in enumerate(processes)}
+    ready = select.poll()
+    for pipe in unread:
+        ready.register(pipe, select.POLLIN)
+    while unread and not give_up() and (left := deadline - time.monotonic()) > 0:
+        for pipe, _ in ready.poll(1_000 * min(left, _GLANCE)):
+            index = unread[pipe]
+            chunk = os.read(pipe, _CHUNK)
+            outputs[index] += chunk
+            if not chunk or len(outputs[index]) > most:
+                if chunk:
+                    full.add(index)
+                ready.unregister(pipe)
+                del unread[pipe]
+    held = {index: pipe for pipe, index in unread.items()}
     results: list[bytes | None] = []
     for index, output in enumerate(outputs):
         if index in full:
             results.append(bytes(output[:most]))
         elif _succeeded(processes[index], deadline, give_up):
             # It ended in time, but its pipe was not read to the end, or another process still holds it.
-            results.append(bytes((output + _at_hand(unread[index], most))[:most] if index in unread else output))
+            results.append(bytes((output + _at_hand(held[index], most))[:most] if index in held else output))
         else:
             results.append(None)
     return results
@@ -110,7 +151,7 @@ def _at_hand(descriptor: int, most: int) -> bytes:
     return data
 
 
-def _succeeded(process: subprocess.Popen[bytes], deadline: float, give_up: Callable[[], bool]) -> bool:
+def _succeeded(process: Child, deadline: float, give_up: Callable[[], bool]) -> bool:
     """Wait for the end of a process without reaping it, so that its group can still be killed."""
     pause = 0.00001
     while (end := os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)) is None:
@@ -121,14 +162,23 @@ def _succeeded(process: subprocess.Popen[bytes], deadline: float, give_up: Calla
     return end.si_code == os.CLD_EXITED and end.si_status == 0
 
 
+def _start_portably(command: Sequence[str], env: Mapping[str, str]) -> Popen[bytes]:
+    from subprocess import DEVNULL, PIPE, Popen
+
+    return Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, env=env, bufsize=0)
+
+
 def _collect_portably(
-    processes: list[subprocess.Popen[bytes]], deadline: float, most: int, give_up: Callable[[], bool]
+    processes: list[Popen[bytes]], deadline: float, most: int, give_up: Callable[[], bool]
 ) -> list[bytes | None]:
     """Do the same on systems that cannot wait for several pipes: a thread reads each of them.
 
     The thread owns its pipe and closes it: closed by another, its number could be given to a new pipe while the
     thread is about to read.
     """
+    import threading
+    from subprocess import TimeoutExpired
+
     outputs = [bytearray() for _ in processes]
     threads = []
 
@@ -146,24 +196,24 @@ def _collect_portably(
     for process, output, thread in zip(processes, outputs, threads, strict=True):
         while thread.is_alive() and not give_up() and (left := deadline - time.monotonic()) > 0:
             thread.join(min(left, _GLANCE))
-        with suppress(subprocess.TimeoutExpired):
+        with suppress(TimeoutExpired):
             process.wait(0.0 if len(output) > most or give_up() else max(0.0, deadline - time.monotonic()))
         succeeded = len(output) > most or process.poll() == 0
         results.append(bytes(output[:most]) if succeeded else None)
     return results
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: Child | Popen[bytes]) -> None:
     """Kill a process and everything that it started, unless it is reaped and its number may be reused."""
     if process.returncode is None:
         with suppress(OSError):
             if os.name == "posix":
                 os.killpg(process.pid, signal.SIGKILL)
             else:
-                process.kill()
+                process.kill()  # type: ignore[union-attr]
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: Child | Popen[bytes]) -> None:
     """Kill a process and everything that it started, and reap it."""
     _kill(process)
     process.wait()
@@ -184,11 +234,13 @@ def signals_wait() -> Iterator[Callable[[], bool]]:
         arrived.append(number)
 
     usual = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
-    is_main = threading.current_thread() is threading.main_thread()
-    ours = {number: usual[number] for number in usual if is_main and signal.getsignal(number) is usual[number]}
+    ours = {number: usual[number] for number in usual if signal.getsignal(number) is usual[number]}
     try:
-        for number in ours:
-            signal.signal(number, note)
+        try:
+            for number in ours:
+                signal.signal(number, note)
+        except ValueError:  # another thread
+            ours.clear()
         yield lambda: bool(arrived)
     finally:
         _restore(list(ours.items()))

@@ -8,7 +8,6 @@ work tree of the repository itself, and writes nothing to it.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import stat
@@ -31,6 +30,7 @@ _MOST_SYMBOLIC = 5
 _MOST_REPLACED = 5
 _MOST_LINKS = 1 << 16
 
+_NEVER = float("inf")
 _HEX = b"0123456789abcdef"
 _REF = re.compile(rb"ref: (refs/[!-\x7e\x80-\xff]{1,4000})\n?")  # no blanks, no control characters, a path
 _LINK = rb"link(?=[\0-\x1f])"  # the extension of an index that shares another: its size, then a hash
@@ -264,7 +264,7 @@ class State:
         return (self.config, self.files, index)
 
 
-def read_state(repository: Repository, deadline: float = math.inf) -> State:
+def read_state(repository: Repository, deadline: float = _NEVER) -> State:
     """Read the files for a private git directory. Raise if the index is too large to be used in time."""
     settings = _settings(repository.git_dir, repository.common_dir)
     known = {
@@ -314,7 +314,7 @@ def _shared_index(git_dir: str, index: bytes, deadline: float) -> list[tuple[str
 
 
 @contextmanager
-def private_git_dir(repository: Repository, state: State, deadline: float = math.inf) -> Iterator[str]:
+def private_git_dir(repository: Repository, state: State, deadline: float = _NEVER) -> Iterator[str]:
     """Make the folder that git gets as GIT_DIR, and remove it at the end."""
     size = len(state.index.data if state.index else b"") + sum(len(data) for _, data in state.files)
     folder = _make_private_folder(outside=repository.top, size=size)

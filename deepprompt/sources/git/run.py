@@ -49,8 +49,8 @@ def open_git(
         environment = _environment(repository, git, folder, objects)
 
         def run(*commands: tuple[str, ...]) -> list[bytes | None]:
-            lines = [(git, *_GIT, *command) for command in commands]
-            return run_side_by_side(lines, cwd=cwd, env=environment, deadline=deadline, most=most, give_up=interrupted)
+            lines = [(git, "-C", cwd, *_GIT, *command) for command in commands]
+            return run_side_by_side(lines, env=environment, deadline=deadline, most=most, give_up=interrupted)
 
         yield run, interrupted
 

@@ -12,13 +12,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from deepprompt.sources.git.process import _collect, _collect_portably, _end, run_side_by_side, signals_wait
+from deepprompt.sources.git.process import (
+    Child,
+    _collect,
+    _collect_portably,
+    _end,
+    _start_portably,
+    run_side_by_side,
+    signals_wait,
+)
 from tests.support.repositories import processes_with
 
-Collector = Callable[[list[subprocess.Popen[bytes]], float, int, Callable[[], bool]], list[bytes | None]]
+Collector = Callable[[list[Any], float, int, Callable[[], bool]], list[bytes | None]]
 
 MOST = 1000
 SOON = 0.2
@@ -47,19 +56,14 @@ ANSWERS = {
 
 
 @contextmanager
-def started(scripts: tuple[str, ...]) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Start shell commands as `run_side_by_side` does, and end them with all that they started."""
-    processes = [
-        subprocess.Popen(
-            ["/bin/sh", "-c", script],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,
-        )
-        for script in scripts
-    ]
+def started(scripts: tuple[str, ...], collect: Collector) -> Iterator[list[Any]]:
+    """Start shell commands as `run_side_by_side` does for a collector, and end them with all that they started."""
+    processes: list[Any] = []
+    for script in scripts:
+        if collect is _collect:
+            processes.append(Child(shell(script), {"PATH": os.defpath}))
+        else:  # in a session, as on the systems where it is used a kill reaches all
+            processes.append(_start_portably(("setsid", *shell(script)), {"PATH": os.defpath}))
     try:
         yield processes
     finally:
@@ -67,12 +71,10 @@ def started(scripts: tuple[str, ...]) -> Iterator[list[subprocess.Popen[bytes]]]
             _end(process)
 
 
-def run(
-    *commands: tuple[str, ...], bound: float = LATE, cwd: str = "/", env: dict[str, str] | None = None
-) -> list[bytes | None]:
+def run(*commands: tuple[str, ...], bound: float = LATE, env: dict[str, str] | None = None) -> list[bytes | None]:
     """Run commands side by side for as long as `bound`."""
     env = {"PATH": os.defpath} if env is None else env
-    return run_side_by_side(commands, cwd=cwd, env=env, deadline=time.monotonic() + bound, most=MOST)
+    return run_side_by_side(commands, env=env, deadline=time.monotonic() + bound, most=MOST)
 
 
 def shell(script: str) -> tuple[str, ...]:
@@ -97,7 +99,7 @@ def test_collectors_agree(
     collect: Collector, scripts: tuple[str, ...], answers: list[bytes | None], bound: float
 ) -> None:
     """Both ways to collect output give the same answers, in the same time."""
-    with started(scripts) as processes:
+    with started(scripts, collect) as processes:
         begin = time.monotonic()
 
         assert (
@@ -109,7 +111,7 @@ def test_collectors_agree(
 @pytest.mark.parametrize("collect", [_collect, _collect_portably])
 def test_collected_output_is_bounded_in_memory(collect: Collector) -> None:
     """A command that prints without end is not read without end."""
-    with started(("exec cat /dev/zero",)) as processes:
+    with started(("exec cat /dev/zero",), collect) as processes:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         collect(processes, time.monotonic() + SOON, MOST, lambda: False)
 
@@ -144,23 +146,88 @@ def test_command_that_cannot_start(tmp_path: Path, name: str, at: int) -> None:
     assert run(*commands) == answers
 
 
-def test_folder_that_is_gone(tmp_path: Path) -> None:
-    """Without the folder to run in, nothing can start."""
-    assert run(shell(":"), shell(":"), cwd=str(tmp_path / "gone")) == [None, None]
-
-
 def test_no_commands() -> None:
     """Nothing to run is nothing to answer."""
     assert run() == []
 
 
-def test_environment_is_all_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A command sees the folder and the environment that it was given, nothing of ours."""
+def test_environment_is_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command sees the environment that it was given, nothing of ours."""
     monkeypatch.setenv("OURS", "1")
 
-    [output] = run(("/usr/bin/env",), cwd=str(tmp_path), env={"THEIRS": "2"})
+    [output] = run(("/usr/bin/env",), env={"THEIRS": "2"})
 
     assert output == b"THEIRS=2\n"
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["", "no list of them"])
+def test_no_other_descriptor_is_inherited(listed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a host lets its programs inherit is not for ours: they have their three streams."""
+    ours, other = os.pipe()
+    script = shell("for name in 0 1 2 3 4 5 6 7 8 9 $(ls /dev/fd); do readlink /dev/fd/$name; done; true")
+    pipe = f"pipe:[{os.fstat(ours).st_ino}]".encode()
+    try:
+        os.set_inheritable(ours, True)
+        os.set_inheritable(other, True)
+        theirs = subprocess.run(script, close_fds=False, capture_output=True, check=True).stdout
+        assert pipe in theirs, "it is inherited by no program, so this test proves nothing"
+        if not listed:
+            monkeypatch.setattr(os, "listdir", lambda path: os.open(path + "/missing", os.O_RDONLY))
+
+        [output] = run(script)
+
+        assert output and pipe not in output
+    finally:
+        os.close(ours)
+        os.close(other)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="which signals a process ignores is told by Linux")
+def test_signals_that_python_ignores() -> None:
+    """A program ends when nobody reads what it writes, as it would in a shell."""
+    assert signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN
+
+    [output] = run(("/bin/grep", "SigIgn", "/proc/self/status"))
+
+    assert output is not None
+    ignored = int(output.split()[1], 16)
+    assert not [number for number in (signal.SIGPIPE, signal.SIGXFSZ) if ignored & 1 << number - 1]
+
+
+def test_a_session_of_its_own() -> None:
+    """It has no terminal on which it could ask, and its group is its own."""
+    [output] = run((sys.executable, "-c", "import os; print(os.getsid(0) == os.getpid() == os.getpgid(0))"))
+
+    assert output == b"True\n"
+
+
+def test_a_system_without_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group of its own is enough to end all that a program started."""
+    real = os.posix_spawn
+
+    def spawn(*arguments: Any, **options: Any) -> int:
+        if "setsid" in options:
+            raise NotImplementedError
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(os, "posix_spawn", spawn)
+    environment = {"PATH": os.defpath, "MARK": str(tmp_path)}
+
+    assert run(shell("sleep 61 & printf done"), shell("sleep 61"), bound=0.3, env=environment) == [b"done", None]
+    assert left_alive(tmp_path) == []
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2", "0, 1", "0, 1, 2"])
+def test_a_host_without_standard_streams(closed: str) -> None:
+    """Where the host has closed its own streams, a pipe gets their numbers."""
+    script = (
+        f"import os\nfor number in ({closed},): os.close(number)\n"
+        "import time\nfrom deepprompt.sources.git.process import run_side_by_side\n"
+        "command = ('/bin/sh', '-c', 'cat; echo oops >&2; printf fine')\n"
+        "found = run_side_by_side([command] * 2, env={}, deadline=time.monotonic() + 5, most=9)\n"
+        "os._exit(0 if found == [b'fine'] * 2 else 1)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 LEAVERS = {
@@ -318,13 +385,13 @@ def test_sigint_waits_and_then_interrupts() -> None:
 @pytest.mark.parametrize("collect", [_collect, _collect_portably])
 def test_giving_up(collect: Collector, script: str) -> None:
     """A wait that is given up ends long before its deadline."""
-    with started((script,)) as processes:
+    with started((script,), collect) as processes:
         begin = time.monotonic()
         assert collect(processes, begin + 1.0, MOST, lambda: time.monotonic() > begin + 0.1) == [None]
 
 
 def test_output_that_was_not_read_in_time_is_not_lost() -> None:
     """A command that ended before the deadline gives all its output, even if we were too slow to read it."""
-    with started(("printf fine",)) as processes:
+    with started(("printf fine",), _collect) as processes:
         time.sleep(0.3)
         assert _collect(processes, time.monotonic() - 1, MOST, lambda: False) == [b"fine"]
