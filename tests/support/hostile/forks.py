@@ -27,6 +27,8 @@ from typing import Any, NoReturn
 
 import deepprompt
 
+# Without the variables of the test that comes first, which looks for processes that have them.
+_PLAIN = dict(os.environ)
 # Adapters and the recorder need packages of others, and no command here runs them.
 _NOT_IMPORTED = tuple(
     f"deepprompt.{name}" for name in ("testing", "__main__", "adapters.", "recorder.", "commands.record")
@@ -58,7 +60,7 @@ def _server() -> subprocess.Popen[str]:
     """The process that forks, which ends when its standard input does."""
     command = [sys.executable, "-m", __name__]
     root = Path(__file__).parents[3]
-    server = subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(command, cwd=root, env=_PLAIN, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(server.communicate)
     return server
 
