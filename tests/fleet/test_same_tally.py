@@ -1,6 +1,6 @@
 """The same requests give one tally: on one process, two, and Ray, in any order, with a worker killed.
 
-They are 5,000, and 20,000 where Ray has to be: continuous integration runs these tests there too.
+They are 3,000, and 20,000 where Ray has to be: continuous integration runs these tests there too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.support.ray import NEEDED, cluster, need_ray
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 MANY = 20_000
-REQUESTS, FILES = MANY if NEEDED else 5_000, 24
+REQUESTS, FILES = MANY if NEEDED else 3_000, 24
 MOST_MEMORY = 400_000 if NEEDED else 150_000  # in KB; a worker of Ray is large before it begins
 
 
