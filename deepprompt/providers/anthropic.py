@@ -163,9 +163,10 @@ def put_mark(block: Payload, lifetime: str) -> None:
 
 def is_paused(message: Mapping[str, object], blocks: list[Block]) -> bool:
     """Whether a response stopped in the middle, to be continued: it says so, or its last block is an open call."""
+    if message.get("stop_reason") == "pause_turn":
+        return True
     last = blocks[-1] if blocks else None
-    calls = isinstance(last, Native) and last.kind in ("server_tool_use", "mcp_tool_use") and last.api == "anthropic"
-    return calls or message.get("stop_reason") == "pause_turn"
+    return isinstance(last, Native) and last.kind in ("server_tool_use", "mcp_tool_use") and last.api == "anthropic"
 
 
 def recognise(body: Body) -> bool:

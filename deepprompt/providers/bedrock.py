@@ -131,6 +131,8 @@ def _sendable(message: Message, draft: Draft) -> Message:
     Redacted reasoning has to be base64, because Bedrock takes it as bytes. Of a block that botocore does not know, it
     keeps only the name, and refuses that name in a request.
     """
+    if message.common:
+        return message
     draft.at(message)
     wrong = [
         block

@@ -175,6 +175,9 @@ class Draft:
         """Return the messages that are not empty, without blocks that the provider refuses."""
         kept = []
         for message in messages:
+            if message.common:
+                kept.append(message)
+                continue
             self.at(message)
             message = self.readable(message, signed=signed)
             blocks = without_blank_texts(message.blocks)
@@ -299,6 +302,8 @@ class Draft:
 
         With `signed` it reads what Anthropic signed, with `plain` reasoning that is only text.
         """
+        if message.common:
+            return message
         if message.role == "system" and (
             changes := [change for change in message.of(ToolChange) if not self.takes(change)]
         ):

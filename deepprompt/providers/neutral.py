@@ -1,20 +1,21 @@
 """The neutral values that every provider's request is written from: an outline, its messages and their blocks.
 
 Nothing here knows a provider. The functions that read a prompt or a conversation into these values are in `request`.
-Blocks and messages are shared by all requests of a conversation, so nobody changes one: `replace` makes another. They
-are not frozen, because Python makes a frozen value seven times more slowly, and a long conversation has many.
+Blocks and messages are shared by all requests of a conversation, so nobody changes one that is part of it: `replace`
+makes another. They are not frozen, because Python makes a frozen value seven times more slowly, and a long conversation
+has many.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
-from deepprompt.text.hygiene import scrub
+from deepprompt.text.hygiene import is_blank, scrub
 from deepprompt.words import Lifetime, Marks, Target
 
 Payload = dict[str, Any]
@@ -175,6 +176,8 @@ class Message:
     """Whether the provider stopped in the middle of its response and continues it if it gets it back."""
     name: str = ""
     """The name of the speaker, if the caller gave one. That of an assistant is among its blocks."""
+    common: bool = field(default=False, init=False, repr=False, compare=False)
+    """Whether every API is known to take all of its blocks as they are. A conversation finds out, once a message."""
 
     @property
     def place(self) -> str:
@@ -184,6 +187,22 @@ class Message:
     def of(self, kind: type[_AnyBlock]) -> list[_AnyBlock]:
         """Return the blocks of one kind."""
         return [block for block in self.blocks if isinstance(block, kind)]
+
+
+def is_common(message: Message) -> bool:
+    """Whether every API takes all blocks of a message as they are: texts that are not blank, calls, results of text."""
+    for block in message.blocks:
+        if isinstance(block, ToolResult):
+            if [inner for inner in block.content if not isinstance(inner, Text) or inner.own is not None]:
+                return False
+        elif isinstance(block, Text):
+            if is_blank(block.text):
+                return False
+        elif not isinstance(block, ToolCall):
+            return False
+        if block.own is not None:
+            return False
+    return bool(message.blocks) and not message.name
 
 
 def own_form(block: Block, api: Api) -> Payload | None:

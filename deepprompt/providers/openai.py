@@ -140,41 +140,56 @@ class _Chat:
 
     def message(self, message: Message) -> None:
         """Write a message; each tool result becomes a message of its own."""
-        # DeepSeek refuses a conversation without its own reasoning. Providers of signed reasoning are behind LiteLLM.
-        message = self.draft.readable(
-            message,
-            plain=self.draft.rules.provider == "deepseek",
-            signed=self.draft.rules.provider in ("anthropic", "bedrock"),
-        )
+        if not message.common:
+            message = self._readable(message)
         if message.role == "assistant":
-            self._assistant(self._without_engines_fields(message))
+            self._assistant(message)
             return
         results = message.of(ToolResult)
+        rest = message.blocks
+        if results:
+            rest = tuple([block for block in message.blocks if not isinstance(block, ToolResult)])
         for result in results:
             self._result(result, message)
-        rest = tuple(block for block in message.blocks if not isinstance(block, ToolResult))
-        rest += tuple(inner for result in results for inner in result.content if isinstance(inner, Image))
+            rest += tuple([inner for inner in result.content if isinstance(inner, Image)])
         if rest or not results:
             self._said(rest, message)
         else:
             self.draft.note_name(message)
 
     def _result(self, result: ToolResult, message: Message) -> None:
-        self.draft.note_failure(result, message.place)
-        why = f"a tool result is text or images for {self.draft.rules.provider}"
-        content = tuple(
-            block if isinstance(block, Text | Image) else self.draft.replaced(block, message.place, why)
-            for block in result.content
-        )
-        if any(isinstance(block, Image) for block in content):
-            detail = "a tool result holds only text here: its images follow as the user's"
-            self.draft.notes.append(Note("replaced", message.place, detail))
+        content = result.content
+        if result.is_error or not message.common:
+            self.draft.note_failure(result, message.place)
+            content = self._only_text(content, message.place)
         text = plain_text(content, "\n\n")
         written = {"role": "tool", "tool_call_id": self.draft.call_id(result.call_id), "content": text}
         # OpenAI's own mark cannot go on a tool's message. LiteLLM takes Anthropic's mark there.
         put = self.put if self.put is not put_mark else None
         self.draft.spot(f"messages[{len(self.messages)}]", result, message, put, written)
         self.messages.append(written)
+
+    def _only_text(self, content: tuple[Block, ...], place: str) -> tuple[Block, ...]:
+        """Return the content of a tool result with a sentence in place of what is neither text nor an image."""
+        why = f"a tool result is text or images for {self.draft.rules.provider}"
+        sent = tuple(
+            block if isinstance(block, Text | Image) else self.draft.replaced(block, place, why) for block in content
+        )
+        if any(isinstance(block, Image) for block in sent):
+            detail = "a tool result holds only text here: its images follow as the user's"
+            self.draft.notes.append(Note("replaced", place, detail))
+        return sent
+
+    def _readable(self, message: Message) -> Message:
+        """Return a message without what the provider cannot read.
+
+        DeepSeek refuses a conversation without its own reasoning. Providers of signed reasoning are behind LiteLLM.
+        """
+        provider = self.draft.rules.provider
+        message = self.draft.readable(
+            message, plain=provider == "deepseek", signed=provider in ("anthropic", "bedrock")
+        )
+        return self._without_engines_fields(message) if message.role == "assistant" else message
 
     def _without_engines_fields(self, message: Message) -> Message:
         """Return a message without fields that engines and gateways take back, and OpenAI and DeepSeek refuse."""
@@ -192,21 +207,11 @@ class _Chat:
             return
         for block in message.blocks:
             self.draft.spot(f"messages[{len(self.messages)}]", block, message)
-        forms = [(block, own_form(block, "openai")) for block in message.blocks if not isinstance(block, ToolCall)]
-        own = [form for _, form in forms if form and "type" not in form]
-        said = tuple(block for block, form in forms if isinstance(block, Text) and form is None)
-        written: Payload = {"role": "assistant", "content": plain_text(said)}
-        if any(form and "type" in form for _, form in forms):  # parts that only Chat Completions knows
-            written["content"] = [part for block, form in forms if (part := _said_part(block, form))]
-        if reasoning := "".join(block.text for block in message.of(Thinking) if block.block is None):
-            written["reasoning_content"] = reasoning
-        if signed := [dict(block.block) for block in message.of(Thinking) if block.block is not None]:
-            written["thinking_blocks"] = signed  # as LiteLLM takes it for Anthropic
-        for fields in own:
-            written |= fields
+        written: Payload = {"role": "assistant", "content": plain_text(message.blocks)}
+        if not message.common:
+            written |= _without_calls(message)
         if calls := [self._call(call, message.place) for call in message.of(ToolCall)]:
             written["tool_calls"] = calls
-        if calls or own:
             written["content"] = written["content"] or None
         self.messages.append(written)
 
@@ -221,16 +226,24 @@ class _Chat:
 
     def _said(self, blocks: tuple[Block, ...], message: Message) -> None:
         """Write a user's message, or a system message inside the conversation."""
-        number = len(self.messages)
-        parts = [self._part(block, f"{message.place}.content[{place}]") for place, block in enumerate(blocks)]
-        only_text = all(isinstance(block, Text) for block in blocks)
-        role = self.draft.rules.system_role if message.role == "system" else "user"
+        content: list[Payload] = []
+        written: Payload = {"role": "user", "content": content}
+        if message.role == "system":
+            written["role"] = self.draft.rules.system_role
+        if message.name:
+            written["name"] = message.name
+        only_text = message.common or all(isinstance(block, Text) for block in blocks)
         plain = only_text and (self.put is None or not without_blank_texts(blocks))
-        name = {"name": message.name} if message.name else {}
-        self.messages.append({"role": role, "content": plain_text(blocks, "\n\n") if plain else parts, **name})
-        for place, (block, part) in enumerate(zip(blocks, parts, strict=True)):
-            put = self.put if without_blank_texts((block,)) and not plain else None
-            self.draft.spot(f"messages[{number}].content[{place}]", block, message, put, part)
+        if plain:
+            written["content"] = plain_text(blocks, "\n\n")
+        for place, block in enumerate(blocks):
+            put, part = None, None
+            if not plain:
+                part = self._part(block, f"{message.place}.content[{place}]")
+                content.append(part)
+                put = self.put if without_blank_texts((block,)) else None
+            self.draft.spot(f"messages[{len(self.messages)}].content[{place}]", block, message, put, part)
+        self.messages.append(written)
 
     def _part(self, block: Block, place: str) -> Payload:
         block = self.draft.image(block, place) if isinstance(block, Image) else block
@@ -243,6 +256,26 @@ class _Chat:
         if isinstance(block, Native) and block.api == "anthropic" and block.kind in known:
             return dict(block.block)
         return self._part(self.draft.replaced(block, place), place)
+
+
+def _without_calls(message: Message) -> Payload:
+    """Return what an assistant's message has besides its calls: content, reasoning, and fields of its own."""
+    forms = [(block, own_form(block, "openai")) for block in message.blocks if not isinstance(block, ToolCall)]
+    own = [form for _, form in forms if form and "type" not in form]
+    written: Payload = {
+        "content": plain_text(tuple(block for block, form in forms if isinstance(block, Text) and form is None))
+    }
+    if any(form and "type" in form for _, form in forms):  # parts that only Chat Completions knows
+        written["content"] = [part for block, form in forms if (part := _said_part(block, form))]
+    if reasoning := "".join(block.text for block in message.of(Thinking) if block.block is None):
+        written["reasoning_content"] = reasoning
+    if signed := [dict(block.block) for block in message.of(Thinking) if block.block is not None]:
+        written["thinking_blocks"] = signed  # as LiteLLM takes it for Anthropic
+    for fields in own:
+        written |= fields
+    if own:
+        written["content"] = written["content"] or None
+    return written
 
 
 def _said_part(block: Block, own: Payload | None) -> Payload | None:

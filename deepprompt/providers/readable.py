@@ -35,6 +35,8 @@ def reads(block: Block, api: Api, *, signed: bool, plain: bool) -> bool:
 
 def says_something(message: Message, api: Api) -> bool:
     """Whether a message is sent by this API: it has more than blank text, reasoning and others' own blocks."""
+    if message.common:
+        return True
     for block in message.blocks:
         if isinstance(block, Text):
             if not is_blank(block.text):

@@ -180,7 +180,7 @@ def is_item(message: Mapping[str, Any]) -> bool:
     """
     kind = message.get("type")
     if kind is None:
-        return isinstance(message.get("item"), Mapping) and message.get("role") == "assistant"
+        return "item" in message and isinstance(message["item"], Mapping) and message.get("role") == "assistant"
     if kind == "message":
         parts = objects(message.get("content"))
         said = any(str(part.get("type")) in _SAID for part in parts) or "status" in message

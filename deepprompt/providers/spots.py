@@ -71,7 +71,7 @@ class Tools:
 
 def tokens_of(block: Block) -> int:
     """Return the tokens of a block, by estimate. An image counts as zero, since its number of tokens is unknown."""
-    if isinstance(block, Text | Thinking):
+    if isinstance(block, (Text, Thinking)):
         return estimate_tokens(block.text)
     if isinstance(block, ToolCall):
         return estimate_tokens(block.name + block.arguments)

@@ -55,6 +55,9 @@ _KNOWN_FIELDS = frozenset(
 )  # fmt: skip
 """The fields of a response that are read, or that say nothing to a model."""
 
+_USUAL_FIELDS = frozenset(("role", "content", "tool_calls", "tool_call_id"))
+"""The fields that nearly every message has at most. The others need not be looked for in it, one by one."""
+
 _OWN = frozenset(openai.OWN_FIELDS)
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
@@ -70,7 +73,7 @@ def read_message(message: Mapping[str, object], index: int) -> Message:
     notes: list[Note] = []
     place = f"messages[{index}]"
     try:
-        if not isinstance(message, Mapping):
+        if not isinstance(message, (dict, Mapping)):
             raise MessageError(f"a message is a mapping with a role and content, not {type(message).__name__}", place)
         is_item = responses.is_item(message)
         if is_item:
@@ -142,6 +145,8 @@ def _read(message: Mapping[str, object], place: str, notes: list[Note]) -> tuple
             raise MessageError("a tool message needs the tool_call_id of its call", place)
         call_id = scrub(call_id, place, notes)
         blocks = [ToolResult(call_id, result_content(blocks, place), mark=last_mark(blocks))]
+    if message.keys() <= _USUAL_FIELDS:
+        return role, blocks + _calls(message.get("tool_calls") if said else None, place, notes)
     if said is not None:
         blocks = [*_reasoning(message, place, notes), *blocks]
         if message.get("refusal"):
@@ -167,9 +172,10 @@ def _own_fields(message: Mapping[str, object], place: str, notes: list[Note]) ->
 
 def check_known(message: Message) -> None:
     """Refuse a user's block with a type that no provider takes."""
-    for block in [*message.blocks, *(inner for result in message.of(ToolResult) for inner in result.content)]:
-        if isinstance(block, Native) and block.api == "anthropic" and block.kind not in _known_kinds():
-            raise MessageError(f"no provider takes a block of type {block.kind!r}", message.place)
+    for block in message.blocks:
+        for one in block.content if isinstance(block, ToolResult) else (block,):
+            if isinstance(one, Native) and one.api == "anthropic" and one.kind not in _known_kinds():
+                raise MessageError(f"no provider takes a block of type {one.kind!r}", message.place)
 
 
 @cache
@@ -189,9 +195,13 @@ def _check_role(role: Role, blocks: list[Block], place: str) -> None:
     for block in blocks:
         if isinstance(block, Text):  # belongs anywhere
             continue
-        if isinstance(block, ToolCall | Thinking) and role != "assistant":
+        if isinstance(block, (ToolCall, Thinking)):
+            if role == "assistant":
+                continue
             raise MessageError(f"only the assistant's messages have {block.kind} blocks", place)
-        if isinstance(block, ToolResult) and role != "user":
+        if isinstance(block, ToolResult):
+            if role == "user":
+                continue
             raise MessageError("a tool result belongs in a user's or a tool's message", place)
         if isinstance(block, ToolChange) and role != "system":
             raise MessageError(f"a {block.kind} belongs in a system message", place)
@@ -203,8 +213,7 @@ def _check_role(role: Role, blocks: list[Block], place: str) -> None:
 
 def _reasoning(message: Mapping[str, object], place: str, notes: list[Note]) -> list[Block]:
     """Return the reasoning beside an assistant's content: LiteLLM's signed blocks, or DeepSeek's text."""
-    blocks = read_content(message.get("thinking_blocks"), place, notes, "thinking_blocks")
-    if blocks:
+    if blocks := read_content(message.get("thinking_blocks"), place, notes, "thinking_blocks"):
         return blocks
     reasoning = message.get("reasoning_content")
     return [Thinking(scrub(reasoning, place, notes))] if isinstance(reasoning, str) and reasoning else []
@@ -219,25 +228,27 @@ def _calls(calls: object, place: str, notes: list[Note]) -> list[Block]:
     read: list[Block] = []
     for number, call in enumerate(calls):
         where = f"{place}.tool_calls[{number}]"
-        kind = call.get("type") if isinstance(call, Mapping) else None
-        if isinstance(kind, str) and kind != "function" and isinstance(call.get(kind), Mapping):
-            read.append(openai.read_other_call(plain(call, where, notes), where))
+        fields = call if isinstance(call, (dict, Mapping)) else {}
+        kind = fields.get("type")
+        if kind != "function" and isinstance(kind, str) and isinstance(fields.get(kind), Mapping):
+            read.append(openai.read_other_call(plain(fields, where, notes), where))
             continue
-        function = call.get("function") if isinstance(call, Mapping) else None
-        if not isinstance(function, Mapping):
+        function = fields.get("function")
+        if not isinstance(function, (dict, Mapping)):
             raise MessageError('a tool call is {"id", "type": "function", "function": {"name", "arguments"}}', where)
         arguments = function.get("arguments")
         if not isinstance(arguments, str):
             arguments = "" if arguments is None else as_json(arguments, where, notes)
         signature = ""
-        if not _SIGNED.isdisjoint(call):
-            signature = _signature(call, "extra_content", "google") or _signature(call, "provider_specific_fields")
+        if not _SIGNED.isdisjoint(fields):
+            signature = _signature(fields, "extra_content", "google") or _signature(fields, "provider_specific_fields")
+            signature = scrub(signature, where, notes)
         read.append(
             ToolCall(
-                text_of(call, "id", where, notes),
+                text_of(fields, "id", where, notes),
                 text_of(function, "name", where, notes),
                 scrub(arguments, where, notes),
-                scrub(signature, where, notes),
+                signature,
             )
         )
     return read

@@ -6,13 +6,12 @@ names, and every call has an id of its own.
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note
-from deepprompt.providers.neutral import Block, Message, ToolCall, ToolChange, ToolResult
+from deepprompt.providers.neutral import Message, ToolCall, ToolChange, ToolResult, is_common
 from deepprompt.providers.responses import result_of
 from deepprompt.request.content import check_known, read_message
 
@@ -40,13 +39,13 @@ class Conversation:
         """Read and add messages: all of them, or none if one of them could never be sent."""
         run = [message for message in self.messages[-1:] if _joins(message)]
         start = len(self.messages) - len(run)
-        end = _End(self.size, dict(self._calls), self._caller, ChainMap({}, self._ids), run, self._known, self.begun)
+        end = _End(self.size, dict(self._calls), self._caller, self._ids, run, self._known, self.begun)
         for message in messages:
             end.add(message)
         end.close_run()
         self.messages[start:] = end.messages
         self.size, self.begun, self._calls, self._caller = end.size, end.begun, end.calls, end.caller
-        self._ids.update(end.ids.maps[0])
+        self._ids |= end.new_ids
 
     @property
     def answered(self) -> int:
@@ -72,13 +71,14 @@ class _End:
     """The calls that have no result yet, by the id that the caller gave them."""
     caller: int
     """The index of the message with these calls."""
-    ids: ChainMap[str, int]
-    """The ids of all calls so far, with the number that was last put behind each."""
+    ids: Mapping[str, int]
+    """The ids of all calls before, with the number that was last put behind each."""
     run: list[Message]
     """The latest messages, if they hold nothing but tool results: more may follow, and all become one message."""
     known: bool = False
     begun: bool = False
     messages: list[Message] = field(default_factory=list)
+    new_ids: dict[str, int] = field(default_factory=dict)
 
     def add(self, given: Mapping[str, object]) -> None:
         message = read_message(given, self.size)
@@ -95,22 +95,16 @@ class _End:
             if self.run[-1].role == "user" and not may_be_open:
                 _refuse_open(self.calls, self.caller)
             self.close_run()
-        if any(isinstance(block, ToolCall | ToolResult) for block in message.blocks):
-            message = self._paired(message, may_be_open)
-        elif not may_be_open:
-            _refuse_open(self.calls, self.caller)
-        self.size += 1
-        (self.run if joins else self.messages).append(message)
-
-    def _paired(self, message: Message, may_be_open: bool) -> Message:
-        """Return a message whose results have the names of their calls, and whose calls have ids of their own."""
-        notes = [*message.notes]
-        blocks = [self._with_name(block, message) for block in message.blocks]
+        # Nobody else has the message yet, so it may still change.
+        if message.role == "user":
+            self._name_results(message)
         if not may_be_open:
             _refuse_open(self.calls, self.caller)
-        blocks = [self._with_id(block, message, notes) for block in blocks]
-        own = (message.is_item, message.paused, message.name)
-        return Message(message.role, tuple(blocks), message.index, tuple(notes), *own)
+        if message.role == "assistant":
+            self._give_ids(message)
+        message.common = is_common(message)
+        self.size += 1
+        (self.run if joins else self.messages).append(message)
 
     def close_run(self) -> None:
         """Make one message of a run of tool results, or of the items of one response."""
@@ -120,53 +114,52 @@ class _End:
             blocks = [block for message in self.run for block in message.blocks]
             blocks.sort(key=lambda block: not isinstance(block, ToolResult))
             notes = tuple([note for message in self.run for note in message.notes])
-            self.messages.append(replace(self.run[-1], blocks=tuple(blocks), notes=notes))
+            joined = replace(self.run[-1], blocks=tuple(blocks), notes=notes)
+            joined.common = is_common(joined)
+            self.messages.append(joined)
             self.run = []
 
-    def _with_name(self, block: Block, message: Message) -> Block:
-        """Return a tool result with the name and id of its call; any other block as it is."""
-        if not isinstance(block, ToolResult):
-            return block
-        if not block.call_id:  # Gemini's may have only the name
-            named = [given for given, call in self.calls.items() if call.name == block.name]
-            block = replace(block, call_id=next(iter(named), block.name))
-        if block.call_id not in self.calls:
-            raise MessageError(
-                f"tool result {block.call_id!r} has no call of that id in the message before it", message.place
-            )
-        call = self.calls.pop(block.call_id)
-        own = block.own or result_of(call)
-        return ToolResult(call.id, block.content, block.is_error, call.name, block.mark, own)
+    def _name_results(self, message: Message) -> None:
+        """Give the tool results of a message the ids and names of their calls."""
+        for result in message.of(ToolResult):
+            if not result.call_id:  # Gemini's may have only the name
+                named = [given for given, call in self.calls.items() if call.name == result.name]
+                result.call_id = next(iter(named), result.name)
+            if result.call_id not in self.calls:
+                raise MessageError(
+                    f"tool result {result.call_id!r} has no call of that id in the message before it", message.place
+                )
+            call = self.calls.pop(result.call_id)
+            result.call_id, result.name, result.own = call.id, call.name, result.own or result_of(call)
 
-    def _with_id(self, block: Block, message: Message, notes: list[Note]) -> Block:
-        """Return a tool call with an id that no other call has; any other block as it is."""
-        if not isinstance(block, ToolCall):
-            return block
-        if block.id in self.calls:
-            raise MessageError(f"two tool calls have the id {block.id!r}", message.place)
-        unique = _unique(block.id, self.ids)
-        if unique != block.id:
-            detail = f"tool call id {block.id!r} is an earlier call's too: sent as {unique!r}"
-            notes.append(Note("replaced", message.place, detail))
-        self.caller = message.index
-        call = self.calls[block.id] = block if unique == block.id else replace(block, id=unique)
-        return call
+    def _give_ids(self, message: Message) -> None:
+        """Give each tool call of a message an id that no earlier call has."""
+        for call in message.of(ToolCall):
+            given = call.id
+            if given in self.calls:
+                raise MessageError(f"two tool calls have the id {given!r}", message.place)
+            call.id = self._unique(given)
+            if call.id != given:
+                detail = f"tool call id {given!r} is an earlier call's too: sent as {call.id!r}"
+                message.notes += (Note("replaced", message.place, detail),)
+            self.caller = message.index
+            self.calls[given] = call
+
+    def _unique(self, given: str) -> str:
+        """Return an id that no earlier call has. Some models count from zero in each turn, and Anthropic refuses it."""
+        unique = given
+        while unique in self.new_ids or unique in self.ids:
+            number = (self.new_ids.get(given) or self.ids[given]) + 1
+            self.new_ids[given] = number
+            unique = f"{given}_{number}"
+        self.new_ids[unique] = 1
+        return unique
 
 
 def _joins(message: Message) -> bool:
     """Whether a message is one with its neighbours of the same role: tool results, and items of Responses."""
     # Results are the first blocks of a message, so all are results if the last one is.
     return message.is_item or (bool(message.blocks) and isinstance(message.blocks[-1], ToolResult))
-
-
-def _unique(given: str, ids: MutableMapping[str, int]) -> str:
-    """Return an id that no earlier call has. Some models count from zero in every turn, and Anthropic refuses that."""
-    unique = given
-    while unique in ids:
-        ids[given] += 1
-        unique = f"{given}_{ids[given]}"
-    ids[unique] = 1
-    return unique
 
 
 def _refuse_open(calls: Mapping[str, ToolCall], caller: int) -> None:

@@ -54,8 +54,8 @@ def read_content(
 def _block(block: object, place: str, notes: list[Note], said: Api | None) -> Block:
     if isinstance(block, str):
         return Text(scrub(block, place, notes))
-    kind = block.get("type") if isinstance(block, Mapping) else None
-    if not isinstance(block, Mapping) or not isinstance(kind, str):
+    kind = block.get("type") if isinstance(block, (dict, Mapping)) else None
+    if not isinstance(block, (dict, Mapping)) or not isinstance(kind, str):
         raise MessageError(
             f"neither text nor a block with a type, such as text, image_url or tool_result: {block!r:.60}", place
         )
@@ -136,14 +136,18 @@ def _tool_change(block: Payload, added: bool, place: str) -> ToolChange:
 
 def last_mark(blocks: list[Block]) -> str | None:
     """Return the lifetime of the last mark in blocks, None without one."""
-    return next((block.mark for block in reversed(blocks) if block.mark is not None), None)
+    for block in reversed(blocks):
+        if block.mark is not None:
+            return block.mark
+    return None
 
 
 def result_content(blocks: list[Block], place: str) -> tuple[Block, ...]:
     """Return the content of a tool result, without marks: a mark in it belongs to the whole result."""
-    if wrong := [block.kind for block in blocks if isinstance(block, ToolCall | ToolResult | ToolChange | Thinking)]:
-        raise MessageError(f"a tool result cannot hold a {wrong[0]} block", place)
-    return tuple(replace(block, mark=None) if block.mark is not None else block for block in blocks)
+    for block in blocks:
+        if isinstance(block, (ToolCall, ToolResult, ToolChange, Thinking)):
+            raise MessageError(f"a tool result cannot hold a {block.kind} block", place)
+    return tuple([replace(block, mark=None) if block.mark is not None else block for block in blocks])
 
 
 def _image(block: Mapping[str, object], place: str, notes: list[Note]) -> Image | Native:

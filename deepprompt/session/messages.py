@@ -28,6 +28,8 @@ def as_messages(given: object) -> list[Mapping[str, object]]:
 
     That is one message, except for a response of OpenAI's Responses: each of its items is a message.
     """
+    if type(given) is dict and "role" in given:
+        return [given]
     answer = from_sdk(given)
     if isinstance(answer, Mapping) and "role" not in answer:
         items = answer.get("output")
@@ -57,7 +59,7 @@ def is_response(message: Mapping[str, object]) -> bool:
 
 def response_id(answer: object) -> str:
     """Return the id of a whole response of OpenAI's Responses, "" for anything else."""
-    if not isinstance(answer, Mapping) or "role" in answer or not isinstance(answer.get("output"), list):
+    if not isinstance(answer, (dict, Mapping)) or "role" in answer or not isinstance(answer.get("output"), list):
         return ""
     name = answer.get("id")
     return name if isinstance(name, str) else ""
