@@ -38,9 +38,9 @@ def marked_prefix(model: str, *, facts: Facts | None = None) -> CallModelInputFi
         given = data.model_data
         if rules.caching not in _MARKED or not given.instructions:
             return given
-        block: dict[str, Any] = {"type": "input_text", "text": given.instructions}
-        put_mark(block, "")
-        first: Any = {"role": "developer", "content": [block]}
+        content = [{"type": "input_text", "text": given.instructions}]
+        put_mark(content, 0, "")
+        first: Any = {"role": "developer", "content": content}
         return ModelInputData(input=[first, *given.input], instructions=None)
 
     return filtered

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
-from typing import NotRequired, TypedDict, cast
+from typing import Any, NotRequired, TypedDict
 
 from deepprompt.providers.dialect import (
     Body,
@@ -82,13 +81,11 @@ def write(outline: Outline, draft: Draft) -> MessagesBody:
         body["tools"] = tools
         # A tool that is loaded by tool search is not part of the prefix, and Anthropic refuses a mark on it.
         if loaded := [number for number, tool in enumerate(tools) if not tool.get("defer_loading")]:
-            draft.tools_spot(f"tools[{loaded[-1]}]", put_mark, tools[loaded[-1]])
+            draft.tools_spot(("tools", loaded[-1]), put_mark)
     if outline.system:
-        body["system"] = []
+        body["system"] = [{"type": "text", "text": block.text} for block in outline.system]
         for number, block in enumerate(outline.system):
-            written: Payload = {"type": "text", "text": block.text}
-            body["system"].append(written)
-            draft.system_spot(f"system[{number}]", block, put_mark, written)
+            draft.system_spot(("system", number), block, put_mark)
     messages = body["messages"] = draft.begin([])
     for message in draft.each(draft.turns(outline.messages, signed=True)):
         content = []
@@ -96,12 +93,12 @@ def write(outline: Outline, draft: Draft) -> MessagesBody:
             written = _write(part, f"{message.place}.content[{place}]", draft, answer=message.role == "assistant")
             content.append(written)
             put = None if isinstance(part, Thinking) else put_mark
-            draft.spot(f"messages[{len(messages)}].content[{place}]", part, message, put, written)
+            draft.spot(("messages", len(messages), "content", place), part, message, put)
         messages.append({"role": message.role, "content": content})
     if outline.options.stream:
         body["stream"] = True
     if outline.options.marks == "automatic":
-        draft.spots.append(Spot("cache_control", AUTOMATIC, 0, partial(put_mark, cast(Payload, body))))
+        draft.spots.append(Spot(("cache_control",), AUTOMATIC, 0, _put_automatic))
     return body
 
 
@@ -156,9 +153,18 @@ def _write_image(image: Image) -> Payload:
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
 
 
-def put_mark(block: Payload, lifetime: str) -> None:
-    """Put Anthropic's mark on a block, a tool or a whole body."""
-    block["cache_control"] = {"type": "ephemeral", "ttl": lifetime} if lifetime else {"type": "ephemeral"}
+def put_mark(holder: Any, key: Any, lifetime: str) -> None:
+    """Put Anthropic's mark on a block or a tool in a list."""
+    holder[key] = {**holder[key], "cache_control": _mark(lifetime)}
+
+
+def _put_automatic(body: Payload, field: str, lifetime: str) -> None:
+    """Let Anthropic itself mark the newest block: the mark is a field of the body."""
+    body[field] = _mark(lifetime)
+
+
+def _mark(lifetime: str) -> Payload:
+    return {"type": "ephemeral", "ttl": lifetime} if lifetime else {"type": "ephemeral"}
 
 
 def is_paused(message: Mapping[str, object], blocks: list[Block]) -> bool:

@@ -57,11 +57,11 @@ def write(outline: Outline, draft: Draft) -> ConverseBody:
     body: ConverseBody = {}
     if tools := draft.tools(outline, write_tool):
         body["toolConfig"] = {"tools": tools}
-        draft.tools_spot(f"toolConfig.tools[{len(tools) - 1}]", _put_mark, (tools, tools[-1]))
+        draft.tools_spot(("toolConfig", "tools", len(tools) - 1), _put_mark)
     if outline.system:
         body["system"] = [{"text": block.text} for block in outline.system]
-        for number, (block, written) in enumerate(zip(outline.system, list(body["system"]), strict=True)):
-            draft.system_spot(f"system[{number}]", block, _put_mark, (body["system"], written))
+        for number, block in enumerate(outline.system):
+            draft.system_spot(("system", number), block, _put_mark)
     messages = body["messages"] = draft.begin([])
     sendable = tuple(_sendable(message, draft) for message in outline.messages)
     for message in draft.each(draft.turns(sendable, signed=True)):
@@ -71,7 +71,7 @@ def write(outline: Outline, draft: Draft) -> ConverseBody:
         for place, part in enumerate(message.blocks):
             written = _write(part, f"{message.place}.content[{place}]", draft)
             put = None if isinstance(part, Thinking) else _put_mark
-            draft.spot(f"messages[{len(messages) - 1}].content[{len(content)}]", part, message, put, (content, written))
+            draft.spot(("messages", len(messages) - 1, "content", len(content)), part, message, put)
             content.append(written)
     if outline.options.max_tokens:
         body["inferenceConfig"] = {"maxTokens": outline.options.max_tokens}
@@ -167,10 +167,8 @@ def _reasoning(text: str, block: Mapping[str, Any]) -> Payload:
     return {"redactedContent": block["data"]}
 
 
-def _put_mark(on: tuple[list[Payload], Payload], lifetime: str) -> None:
+def _put_mark(blocks: Any, place: Any, lifetime: str) -> None:
     """Put Bedrock's mark, which is a block of its own, after a block in a list."""
-    blocks, block = on
-    place = next(number for number, other in enumerate(blocks) if other is block)
     blocks.insert(place + 1, {"cachePoint": {"type": "default", **({"ttl": lifetime} if lifetime else {})}})
 
 

@@ -12,8 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 from deepprompt.catalog import bundled
 from deepprompt.errors import MessageError, ToolError
@@ -37,7 +35,7 @@ from deepprompt.providers.neutral import (
 from deepprompt.providers.notices import tools_notice
 from deepprompt.providers.readable import is_foreign, reads, says_something, without_blank_texts
 from deepprompt.providers.rules import Rules
-from deepprompt.providers.spots import Put, Settled, Spot, Tools, tokens_of
+from deepprompt.providers.spots import Path, Put, Settled, Spot, Tools, tokens_of
 from deepprompt.tokens import estimate_tokens
 
 _ARGUMENTS = "arguments"  # the field for arguments that are not a JSON object, where a provider insists on one
@@ -81,7 +79,7 @@ class Draft:
         """Start the conversation in a body's list of messages: add the settled ones, and return the list."""
         messages += self.settled.messages
         if self.settled.messages:
-            self.spots.append(Spot("", "settled", self.settled.tokens, None, message=self.settled.size - 1))
+            self.spots.append(Spot((), "settled", self.settled.tokens, message=self.settled.size - 1))
         self._messages, self._start = messages, len(messages)
         return messages
 
@@ -94,7 +92,7 @@ class Draft:
         for message in messages:
             if self._until and self._end is None and message.index >= self._until:
                 self._end = len(self._messages)
-                self.spots.append(Spot("", "settled", self._tokens, None, message=self._until - 1))
+                self.spots.append(Spot((), "settled", self._tokens, message=self._until - 1))
             self.at(message)
             yield message
 
@@ -111,24 +109,22 @@ class Draft:
         """Whether the conversation begins before the messages that are written here."""
         return self.settled.size > 0
 
-    def system_spot(self, place: str, block: SystemBlock, put: Put | None = None, on: Any = None) -> None:
-        """Record the end of a block of the system prompt. A mark is put there by `put(on, lifetime)`."""
-        able = None if put is None else partial(put, on)
-        self.spots.append(Spot(place, "system", estimate_tokens(block.text), able, -1, block.pace, block.mark))
+    def system_spot(self, path: Path, block: SystemBlock, put: Put | None = None) -> None:
+        """Record the end of a block of the system prompt, where `put` puts a mark."""
+        self.spots.append(Spot(path, "system", estimate_tokens(block.text), put, -1, block.pace, block.mark))
 
-    def spot(self, place: str, block: Block, message: Message, put: Put | None = None, on: Any = None) -> None:
-        """Record the end of a block of a message. A mark is put there by `put(on, lifetime)`."""
+    def spot(self, path: Path, block: Block, message: Message, put: Put | None = None) -> None:
+        """Record the end of a block of a message, where `put` puts a mark."""
         tokens = tokens_of(block)
         if message.index < self._until:
             self._tokens += tokens
         else:
-            able = None if put is None else partial(put, on)
-            self.spots.append(Spot(place, block.kind, tokens, able, message.index, None, block.mark))
+            self.spots.append(Spot(path, block.kind, tokens, put, message.index, None, block.mark))
 
     def tools(
         self, outline: Outline, write: Callable[[Tool], Payload], *, functions: bool = True, apart: bool = False
     ) -> list[Payload]:
-        """Return the tools as `write` spells them, each free to carry a mark; refuse what the provider does not take.
+        """Return the tools as `write` spells them; refuse what the provider does not take.
 
         With `functions` it takes no others. With `apart` the tokens of each tool are counted by themselves, and those
         of tools that are loaded later are not.
@@ -140,9 +136,9 @@ class Draft:
             self._tools.write(tools, write, apart=apart)
         return [dict(tool) for tool in self._tools.written] if tools else []
 
-    def tools_spot(self, place: str, put: Put | None = None, on: Any = None) -> None:
-        """Record the end of the tools. A mark is put there by `put(on, lifetime)`."""
-        self.spots.append(Spot(place, "tools", self._tools.tokens, None if put is None else partial(put, on)))
+    def tools_spot(self, path: Path, put: Put | None = None) -> None:
+        """Record the end of the tools, where `put` puts a mark."""
+        self.spots.append(Spot(path, "tools", self._tools.tokens, put))
 
     def turns(self, messages: tuple[Message, ...], *, signed: bool = False, continued: bool = False) -> list[Message]:
         """Return a conversation for the providers that insist on its form: a user first and last, no blank text.

@@ -138,11 +138,11 @@ def split(outline: Outline, draft: Draft) -> tuple[Outline, Outline]:
 def _write_prefix(body: GenerateBody, outline: Outline, draft: Draft) -> None:
     if tools := draft.tools(outline, _write_tool):
         body["tools"] = [{"functionDeclarations": tools}]
-        draft.tools_spot("tools[0]")
+        draft.tools_spot(("tools", 0))
     if outline.system:
         body["systemInstruction"] = {"parts": [{"text": outline.system_text}]}
         for block in outline.system:
-            draft.system_spot("systemInstruction", block)
+            draft.system_spot(("systemInstruction",), block)
 
 
 def _write_tool(tool: Tool) -> Payload:
@@ -158,7 +158,7 @@ def _contents(messages: tuple[Message, ...], draft: Draft, *, continued: bool = 
             contents.append({"role": role, "parts": []})
         parts = contents[-1]["parts"]  # neighbours of one role are one content
         for place, block in enumerate(message.blocks):
-            draft.spot(f"contents[{len(contents) - 1}].parts[{len(parts)}]", block, message)
+            draft.spot(("contents", len(contents) - 1, "parts", len(parts)), block, message)
             first = isinstance(block, ToolCall) and not any("functionCall" in part for part in parts)
             parts.append(_write(block, f"{message.place}.content[{place}]", draft, first_call=first))
     return contents

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from deepprompt.prompt import Note
 from deepprompt.providers.dialect import Body, Dialect, UsageShape, has_mark, model_named
@@ -85,7 +85,7 @@ def write_chat(
     body: ChatBody = {"model": outline.model}
     if tools := draft.tools(outline, write_tool):
         body["tools"] = tools
-        draft.tools_spot(f"tools[{len(tools) - 1}]", put, tools[-1])
+        draft.tools_spot(("tools", len(tools) - 1), put)
     writer = _Chat(draft, put if draft.rules.marks else None)
     writer.system(outline)
     draft.begin(writer.messages)
@@ -114,9 +114,10 @@ def write_tool(tool: Tool) -> Payload:
     return {"type": "function", "function": function}
 
 
-def put_mark(part: Payload, lifetime: str) -> None:
-    """Put OpenAI's mark on a part."""
-    part["prompt_cache_breakpoint"] = {"mode": "explicit", **({"ttl": lifetime} if lifetime else {})}
+def put_mark(holder: Any, key: Any, lifetime: str) -> None:
+    """Put OpenAI's mark on a part in a list."""
+    mark = {"mode": "explicit", "ttl": lifetime} if lifetime else {"mode": "explicit"}
+    holder[key] = {**holder[key], "prompt_cache_breakpoint": mark}
 
 
 class _Chat:
@@ -135,8 +136,8 @@ class _Chat:
         self.messages.append(
             {"role": self.draft.rules.system_role, "content": parts if self.put else outline.system_text}
         )
-        for number, (block, part) in enumerate(zip(outline.system, parts, strict=True)):
-            self.draft.system_spot(f"messages[0].content[{number}]", block, self.put, part)
+        for number, block in enumerate(outline.system):
+            self.draft.system_spot(("messages", 0, "content", number), block, self.put)
 
     def message(self, message: Message) -> None:
         """Write a message; each tool result becomes a message of its own."""
@@ -166,7 +167,7 @@ class _Chat:
         written = {"role": "tool", "tool_call_id": self.draft.call_id(result.call_id), "content": text}
         # OpenAI's own mark cannot go on a tool's message. LiteLLM takes Anthropic's mark there.
         put = self.put if self.put is not put_mark else None
-        self.draft.spot(f"messages[{len(self.messages)}]", result, message, put, written)
+        self.draft.spot(("messages", len(self.messages)), result, message, put)
         self.messages.append(written)
 
     def _only_text(self, content: tuple[Block, ...], place: str) -> tuple[Block, ...]:
@@ -206,7 +207,7 @@ class _Chat:
         if not self.draft.says_something(message):
             return
         for block in message.blocks:
-            self.draft.spot(f"messages[{len(self.messages)}]", block, message)
+            self.draft.spot(("messages", len(self.messages)), block, message)
         written: Payload = {"role": "assistant", "content": plain_text(message.blocks)}
         if not message.common:
             written |= _without_calls(message)
@@ -237,12 +238,11 @@ class _Chat:
         if plain:
             written["content"] = plain_text(blocks, "\n\n")
         for place, block in enumerate(blocks):
-            put, part = None, None
+            put = None
             if not plain:
-                part = self._part(block, f"{message.place}.content[{place}]")
-                content.append(part)
+                content.append(self._part(block, f"{message.place}.content[{place}]"))
                 put = self.put if without_blank_texts((block,)) else None
-            self.draft.spot(f"messages[{len(self.messages)}].content[{place}]", block, message, put, part)
+            self.draft.spot(("messages", len(self.messages), "content", place), block, message, put)
         self.messages.append(written)
 
     def _part(self, block: Block, place: str) -> Payload:

@@ -66,13 +66,13 @@ def write(outline: Outline, draft: Draft) -> ResponsesBody:
     body: ResponsesBody = {"model": outline.model}
     if tools := draft.tools(outline, write_tool, functions=False):
         body["tools"] = tools
-        draft.tools_spot(f"tools[{len(tools) - 1}]")
+        draft.tools_spot(("tools", len(tools) - 1))
     items: list[Payload] = []
     if outline.system:
         parts = [{"type": "input_text", "text": block.text} for block in outline.system]
         items.append({"role": draft.rules.system_role, "content": parts})
-        for number, (block, part) in enumerate(zip(outline.system, parts, strict=True)):
-            draft.system_spot(f"input[0].content[{number}]", block, put_mark, part)
+        for number, block in enumerate(outline.system):
+            draft.system_spot(("input", 0, "content", number), block, put_mark)
     draft.begin(items)
     for message in draft.each(outline.messages):
         items += _items(draft.readable(message), len(items), draft)
@@ -104,16 +104,16 @@ def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
     items: list[Payload] = []
     said: list[Block] = []
     if added := [change.tool for change in message.of(ToolChange) if change.tool is not None]:
-        draft.spot(f"input[{start}]", message.of(ToolChange)[0], message)
+        draft.spot(("input", start), message.of(ToolChange)[0], message)
         items.append({"type": "additional_tools", "role": "developer", "tools": [write_tool(tool) for tool in added]})
     for block in message.blocks:
         if isinstance(block, ToolChange):
             continue
         own = own_form(block, "openai-responses")
         if isinstance(block, ToolResult):
-            items.append(_result(block, f"input[{start + len(items)}]", message, draft))
+            items.append(_result(block, start + len(items), message, draft))
         elif own is not None:
-            draft.spot(f"input[{start + len(items)}]", block, message)
+            draft.spot(("input", start + len(items)), block, message)
             items.append(own)
         else:
             said.append(block)
@@ -121,9 +121,9 @@ def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
         return items
     parts = [_part(block, f"{message.place}.content[{place}]", draft) for place, block in enumerate(said)]
     role = draft.rules.system_role if message.role == "system" else "user"
-    for place, (block, part) in enumerate(zip(said, parts, strict=True)):
+    for place, block in enumerate(said):
         put = put_mark if without_blank_texts((block,)) else None
-        draft.spot(f"input[{start + len(items)}].content[{place}]", block, message, put, part)
+        draft.spot(("input", start + len(items), "content", place), block, message, put)
     return [*items, {"role": role, "content": parts or ""}]
 
 
@@ -137,7 +137,7 @@ def _answer(message: Message, start: int, draft: Draft) -> list[Payload]:
     text = ""
     for block in blocks:
         own = own_form(block, "openai-responses") or {}
-        draft.spot(f"input[{start + len(items)}]" if ordered else f"input[{start}]", block, message)
+        draft.spot(("input", start + len(items) if ordered else start), block, message)
         if isinstance(block, Text) and not own:
             text += block.text
             continue
@@ -151,14 +151,16 @@ def _answer(message: Message, start: int, draft: Draft) -> list[Payload]:
     return [*items, {"role": "assistant", "content": text}] if text else items
 
 
-def _result(result: ToolResult, place: str, message: Message, draft: Draft) -> Payload:
+def _result(result: ToolResult, number: int, message: Message, draft: Draft) -> Payload:
     draft.note_failure(result, message.place)
     own = own_form(result, "openai-responses") or {}
     parts = [_part(inner, message.place, draft) for inner in without_blank_texts(result.content)]
     written: Payload = {"type": "function_call_output", "call_id": draft.call_id(result.call_id)}
     written["output"] = parts if parts else plain_text(result.content)
-    end = f"{place}.output[{len(parts) - 1}]" if parts else f"{place}.output"
-    draft.spot(end, result, message, put_mark if parts else None, parts[-1] if parts else None)
+    if parts:
+        draft.spot(("input", number, "output", len(parts) - 1), result, message, put_mark)
+    else:
+        draft.spot(("input", number, "output"), result, message)
     return {**written, **{key: value for key, value in own.items() if key not in ("call_id", "output")}}
 
 

@@ -14,8 +14,11 @@ from deepprompt.prompt import Pace
 from deepprompt.providers.neutral import Block, Native, Payload, Text, Thinking, Tool, ToolCall, ToolChange, ToolResult
 from deepprompt.tokens import estimate_tokens
 
-Put = Callable[[Any, str], None]
-"""Puts a mark of a lifetime on something of a body."""
+Path = tuple[str | int, ...]
+"""The way to something in a body, by keys and indexes."""
+
+Put = Callable[[Any, Any, str], None]
+"""Puts a mark at a key or an index of something in a body, with a lifetime, "" for the default."""
 
 AUTOMATIC = "automatic"
 """The kind of a spot that is the whole request: its mark lets the provider mark the newest block."""
@@ -23,20 +26,39 @@ AUTOMATIC = "automatic"
 
 @dataclass(slots=True)
 class Spot:
-    """The end of a block. `put` writes a mark there with a lifetime, "" for the default; it is None if no mark may."""
+    """The end of a block, by the way to it in the body. `put` is None if no mark may be there."""
 
-    place: str
+    path: Path
     kind: str
     """The kind of block: `tools`, `system`, `text`, `image`, `tool_use`, `tool_result` and so on."""
     tokens: int
     """The tokens of the block, by estimate."""
-    put: Callable[[str], None] | None
+    put: Put | None = None
     message: int = -1
     """The index of the caller's message that it belongs to; -1 before the conversation."""
     pace: Pace | None = None
     """How often a system block changes, including everything before it."""
     asked: str | None = None
     """The lifetime of the caller's own mark here; None without a mark."""
+
+    @property
+    def place(self) -> str:
+        """Its name in marks and notes, such as `messages[3].content[0]`."""
+        names = [f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path]
+        return "".join(names).removeprefix(".")
+
+    def mark(self, body: Payload, lifetime: str) -> None:
+        """Put a mark into a body. What its lists hold is copied first, because other bodies hold it too."""
+        holder: Any = body
+        shared = False
+        for key in self.path[:-1]:
+            inner = holder[key]
+            if shared:
+                inner = holder[key] = inner.copy()
+            shared = shared or isinstance(inner, list)
+            holder = inner
+        if self.put is not None:
+            self.put(holder, self.path[-1], lifetime)
 
 
 @dataclass(slots=True)

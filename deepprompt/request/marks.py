@@ -12,7 +12,7 @@ from typing import get_args
 
 from deepprompt.errors import MessageError
 from deepprompt.prompt import Note, Pace
-from deepprompt.providers.neutral import Options
+from deepprompt.providers.neutral import Options, Payload
 from deepprompt.providers.rules import Rules
 from deepprompt.providers.spots import AUTOMATIC, Spot
 from deepprompt.words import Marks
@@ -31,8 +31,10 @@ class Mark:
 CHOICES: tuple[Marks, ...] = get_args(Marks)
 
 
-def plan_marks(spots: list[Spot], rules: Rules, options: Options, sent: int, notes: list[Note]) -> list[Mark]:
-    """Put marks on the spots that save most, and return them in order.
+def plan_marks(
+    body: Payload, spots: list[Spot], rules: Rules, options: Options, sent: int, notes: list[Note]
+) -> list[Mark]:
+    """Put marks into a body at the spots that save most, and return them in order.
 
     `sent` is how many messages the previous request had, as far as is known.
     """
@@ -54,7 +56,10 @@ def plan_marks(spots: list[Spot], rules: Rules, options: Options, sent: int, not
         if len(reasons) < rules.marks and index not in reasons:
             reasons[index] = why
     lifetimes = {index: own.get(index) or _default(spots[index], options) for index in sorted(reasons)}
-    return _put(spots, reasons, _in_order(lifetimes, spots, rules, notes), rules, notes)
+    lifetimes = _in_order(lifetimes, spots, rules, notes)
+    for index in lifetimes:  # from the end, because some marks are blocks of their own
+        spots[index].mark(body, "" if lifetimes[index] == rules.lifetimes[0] else lifetimes[index])
+    return _listed(spots, reasons, lifetimes, rules, notes)
 
 
 def _check(rules: Rules, options: Options, notes: list[Note]) -> None:
@@ -175,17 +180,12 @@ def _in_order(lifetimes: dict[int, str], spots: list[Spot], rules: Rules, notes:
     return settled
 
 
-def _put(
+def _listed(
     spots: list[Spot], reasons: dict[int, str], lifetimes: dict[int, str], rules: Rules, notes: list[Note]
 ) -> list[Mark]:
-    """Write the marks, and note those that cover too few tokens to be cached."""
-    marks: list[Mark] = []
+    """Return the marks, and note those that cover too few tokens to be cached."""
     sizes = list(accumulate([spot.tokens for spot in spots]))
-    for index in sorted(reasons):
-        spot, tokens = spots[index], sizes[index]
-        if spot.put is not None:
-            spot.put("" if lifetimes[index] == rules.lifetimes[0] else lifetimes[index])
-        marks.append(Mark(spot.place, reasons[index], lifetimes[index], tokens))
+    marks = [Mark(spots[index].place, reasons[index], lifetimes[index], sizes[index]) for index in sorted(reasons)]
     if small := [mark for mark in marks if mark.tokens < rules.minimum]:
         last = small[-1]
         detail = f"about {last.tokens:,} tokens up to here; {rules.label} caches nothing below {rules.minimum:,}"

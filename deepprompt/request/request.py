@@ -140,7 +140,7 @@ class RequestBuilder:
             self._settled_messages += settled
             self._outline = replace(outline, messages=())
         _note_unused(outline.options, body, draft)
-        marks = plan_marks(draft.spots, self._rules, options, sent, notes)
+        marks = plan_marks(body, draft.spots, self._rules, options, sent, notes)
         return _finished(self._to, body, draft, marks)
 
     def build_next(self, options: Options, sent: int, size: int | None = None) -> Request:
