@@ -30,7 +30,6 @@ from deepprompt.providers.neutral import (
     Tool,
     ToolCall,
     ToolChange,
-    ToolResult,
 )
 from deepprompt.providers.notices import tools_notice
 from deepprompt.providers.readable import is_foreign, reads, says_something, without_blank_texts
@@ -55,6 +54,7 @@ class Draft:
         strict: bool = False,
         tools: Tools | None = None,
         until: int = 0,
+        new: int = 0,
     ) -> None:
         self.rules = rules
         self.notes = notes
@@ -66,10 +66,13 @@ class Draft:
         self.spots: list[Spot] = []
         self.betas = {*settled.betas}
         self.called: set[str] = set()
-        # The caller's messages before this one are settled by this request: no mark goes on them, and their notes were
-        # in an earlier one. So only their tokens are of interest, and where they end.
-        self._until = until
+        # The caller's messages before `until` are settled by this request. Those before `new` were in an earlier one,
+        # and so were their notes. If none was, no mark goes on a settled one: only their tokens are of interest.
+        self._until, self._new = until, new
+        self._unmarked = 0 if new else until
         self._tokens = 0
+        self.settling: list[Note] = []
+        """The notes of new messages that are settled by this request."""
         self._kept_notes = notes
         self._messages: list[Payload] = []
         self._start = 0
@@ -78,29 +81,40 @@ class Draft:
     def begin(self, messages: list[Payload]) -> list[Payload]:
         """Start the conversation in a body's list of messages: add the settled ones, and return the list."""
         messages += self.settled.messages
-        if self.settled.messages:
-            self.spots.append(Spot((), "settled", self.settled.tokens, message=self.settled.size - 1))
+        if self.settled.tokens:
+            self.spots.append(Spot((), "settled", self.settled.tokens, message=0))
+        self.spots += self.settled.spots
         self._messages, self._start = messages, len(messages)
         return messages
 
     def at(self, message: Message) -> None:
-        """Turn to a message: of one that is settled by this request, no notes are kept."""
-        self.notes = self._kept_notes if message.index >= self._until else []
+        """Turn to a message: of one that was in an earlier request, no notes are kept."""
+        if message.index < self._new:
+            self.notes = []
+        else:
+            self.notes = self.settling if message.index < self._until else self._kept_notes
 
     def each(self, messages: Sequence[Message]) -> Iterator[Message]:
         """Yield the messages to write, one by one, and remember where those end that are settled by this request."""
         for message in messages:
             if self._until and self._end is None and message.index >= self._until:
                 self._end = len(self._messages)
-                self.spots.append(Spot((), "settled", self._tokens, message=self._until - 1))
+                if self._tokens:
+                    self.spots.append(Spot((), "settled", self._tokens, message=0))
             self.at(message)
             yield message
 
-    def settle(self) -> None:
-        """Take the messages up to `until`, as they were written, among the settled ones."""
+    def settle(self, first: int) -> None:
+        """Take the messages up to `until`, as they were written, among the settled ones.
+
+        `first` is the first message that a later request may mark.
+        """
         self.settled.messages += self._messages[self._start : self._end]
         self.settled.size = self._until
-        self.settled.tokens += self._tokens
+        spots = [spot for spot in self.spots if 0 <= spot.message < self._until]
+        self.settled.spots = [spot for spot in spots if spot.message >= first]
+        self.settled.tokens = sum([spot.tokens for spot in spots if spot.message < first])
+        self.settled.notes += self.settling
         self.settled.betas |= self.betas
         self.settled.called |= self.called
 
@@ -116,10 +130,11 @@ class Draft:
     def spot(self, path: Path, block: Block, message: Message, put: Put | None = None) -> None:
         """Record the end of a block of a message, where `put` puts a mark."""
         tokens = tokens_of(block)
-        if message.index < self._until:
+        if message.index < self._unmarked:
             self._tokens += tokens
         else:
-            self.spots.append(Spot(path, block.kind, tokens, put, message.index, None, block.mark))
+            asked = block.mark if message.index >= self._new else None
+            self.spots.append(Spot(path, block.kind, tokens, put, message.index, None, asked))
 
     def tools(
         self, outline: Outline, write: Callable[[Tool], Payload], *, functions: bool = True, apart: bool = False
@@ -152,8 +167,8 @@ class Draft:
         if kept and kept[0].role == "assistant" and not continued:
             opening = bundled().text("tiers", "1.0.0", "opening").removesuffix("\n")
             detail = f"the conversation starts with the assistant: {opening!r} is put before it"
-            if kept[0].index >= self._until:
-                self.notes.append(Note("replaced", kept[0].place, detail))
+            self.at(kept[0])
+            self.notes.append(Note("replaced", kept[0].place, detail))
             kept.insert(0, Message("user", (Text(opening),), kept[0].index))
         if kept and kept[-1].role == "assistant" and not (kept[-1].paused and self.api == "anthropic"):
             raise self.answered(kept[-1])
@@ -324,11 +339,10 @@ class Draft:
             self.notes.append(Note("skipped", message.place, detail, count=count))
         return replace(message, blocks=kept)
 
-    def note_failure(self, result: ToolResult, place: str) -> None:
+    def note_failure(self, place: str) -> None:
         """Note that the API has no field for the failure of a tool."""
-        if result.is_error:
-            detail = "there is no field for is_error: the tool's result is sent without it"
-            self.notes.append(Note("skipped", place, detail))
+        detail = "there is no field for is_error: the tool's result is sent without it"
+        self.notes.append(Note("skipped", place, detail))
 
     def note_name(self, message: Message) -> None:
         """Note that the name of a message's speaker is not sent."""

@@ -160,8 +160,9 @@ class _Chat:
 
     def _result(self, result: ToolResult, message: Message) -> None:
         content = result.content
-        if result.is_error or not message.common:
-            self.draft.note_failure(result, message.place)
+        if result.is_error:
+            self.draft.note_failure(message.place)
+        if not message.common:
             content = self._only_text(content, message.place)
         text = plain_text(content, "\n\n")
         written = {"role": "tool", "tool_call_id": self.draft.call_id(result.call_id), "content": text}

@@ -51,8 +51,10 @@ def says_something(message: Message, api: Api) -> bool:
 
 def without_blank_texts(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Return blocks without blank texts, which several providers refuse."""
-    kept = tuple([block for block in blocks if not (isinstance(block, Text) and is_blank(block.text))])
-    return kept if len(kept) < len(blocks) else blocks
+    for block in blocks:
+        if isinstance(block, Text) and is_blank(block.text):
+            return tuple([block for block in blocks if not (isinstance(block, Text) and is_blank(block.text))])
+    return blocks
 
 
 def plain_text(blocks: tuple[Block, ...], between: str = "") -> str:

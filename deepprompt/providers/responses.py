@@ -107,12 +107,11 @@ def _items(message: Message, start: int, draft: Draft) -> list[Payload]:
         draft.spot(("input", start), message.of(ToolChange)[0], message)
         items.append({"type": "additional_tools", "role": "developer", "tools": [write_tool(tool) for tool in added]})
     for block in message.blocks:
-        if isinstance(block, ToolChange):
-            continue
-        own = own_form(block, "openai-responses")
         if isinstance(block, ToolResult):
             items.append(_result(block, start + len(items), message, draft))
-        elif own is not None:
+        elif isinstance(block, ToolChange):
+            continue
+        elif (own := own_form(block, "openai-responses")) is not None:
             draft.spot(("input", start + len(items)), block, message)
             items.append(own)
         else:
@@ -131,7 +130,8 @@ def _answer(message: Message, start: int, draft: Draft) -> list[Payload]:
     """Return the items of an assistant's message, its own ones in their order. None of them may carry a mark."""
     if not draft.says_something(message):
         return []
-    ordered = any(own_form(block, "openai-responses") is not None for block in message.blocks)
+    own_forms = (own_form(block, "openai-responses") for block in message.blocks)
+    ordered = not message.common and any(form is not None for form in own_forms)
     blocks: tuple[Block, ...] = message.blocks if ordered else (*message.of(Text), *message.of(ToolCall))
     items: list[Payload] = []
     text = ""
@@ -152,7 +152,8 @@ def _answer(message: Message, start: int, draft: Draft) -> list[Payload]:
 
 
 def _result(result: ToolResult, number: int, message: Message, draft: Draft) -> Payload:
-    draft.note_failure(result, message.place)
+    if result.is_error:
+        draft.note_failure(message.place)
     own = own_form(result, "openai-responses") or {}
     parts = [_part(inner, message.place, draft) for inner in without_blank_texts(result.content)]
     written: Payload = {"type": "function_call_output", "call_id": draft.call_id(result.call_id)}
@@ -161,7 +162,7 @@ def _result(result: ToolResult, number: int, message: Message, draft: Draft) -> 
         draft.spot(("input", number, "output", len(parts) - 1), result, message, put_mark)
     else:
         draft.spot(("input", number, "output"), result, message)
-    return {**written, **{key: value for key, value in own.items() if key not in ("call_id", "output")}}
+    return written | {key: value for key, value in own.items() if key not in ("call_id", "output")}
 
 
 def _part(block: Block, place: str, draft: Draft) -> Payload:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepprompt.prompt import Pace
+from deepprompt.prompt import Note, Pace
 from deepprompt.providers.neutral import Block, Native, Payload, Text, Thinking, Tool, ToolCall, ToolChange, ToolResult
 from deepprompt.tokens import estimate_tokens
 
@@ -44,8 +44,10 @@ class Spot:
     @property
     def place(self) -> str:
         """Its name in marks and notes, such as `messages[3].content[0]`."""
-        names = [f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path]
-        return "".join(names).removeprefix(".")
+        name = ""
+        for key in self.path:
+            name += f"[{key}]" if isinstance(key, int) else f".{key}"
+        return name.removeprefix(".")
 
     def mark(self, body: Payload, lifetime: str) -> None:
         """Put a mark into a body. What its lists hold is copied first, because other bodies hold it too."""
@@ -68,11 +70,22 @@ class Settled:
     messages: list[Payload] = field(default_factory=list)
     size: int = 0
     """How many of the caller's messages were written."""
+    spots: list[Spot] = field(default_factory=list)
+    """The last spots in it, where a later request may put a mark."""
     tokens: int = 0
+    """The tokens before these spots."""
+    notes: list[Note] = field(default_factory=list)
+    """The notes of the messages in it that the current request is the first to have."""
     betas: set[str] = field(default_factory=set)
     """The features in trial that the provider has to be asked for by name."""
     called: set[str] = field(default_factory=set)
     """The tools that were called although the request lists none."""
+
+    def forget_notes(self) -> None:
+        """Forget what an earlier request has noted, and which marks it has asked for."""
+        self.notes = []
+        for spot in self.spots:
+            spot.asked = None
 
 
 @dataclass(slots=True)
@@ -98,7 +111,7 @@ def tokens_of(block: Block) -> int:
     if isinstance(block, ToolCall):
         return estimate_tokens(block.name + block.arguments)
     if isinstance(block, ToolResult):
-        return sum(tokens_of(inner) for inner in block.content)
+        return sum([tokens_of(inner) for inner in block.content])
     if isinstance(block, ToolChange):
         return estimate_tokens(str(block.tool or block.name))
     return estimate_tokens(str(block.block)) if isinstance(block, Native) else 0

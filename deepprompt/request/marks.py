@@ -112,30 +112,44 @@ def _may_carry(spot: Spot, rules: Rules) -> bool:
 
 def _wanted(spots: list[Spot], rules: Rules, sent: int) -> list[tuple[int, str]]:
     """Return the spots where marks save tokens, with the reasons, best first."""
-    able = [index for index, spot in enumerate(spots) if _may_carry(spot, rules)]
-    tools = [index for index in able if spots[index].kind == "tools"]
-    talk = [index for index in able if spots[index].message >= 0]
-    wanted = _prefix_end(spots, rules)
-    automatic = [index for index, spot in enumerate(spots) if spot.kind == AUTOMATIC]
-    if automatic:
-        wanted.append((automatic[-1], f"{rules.provider} itself marks the newest message"))
-    elif rules.caching == "marked" and talk:
-        wanted.append((talk[-1], "the newest message: the next request reads up to here"))
-    if not automatic and (before := _previous_end(spots, rules, sent)) is not None:
+    ends = _ends(spots, rules)
+    wanted = _prefix_end(ends)
+    automatic = next((index for index in range(len(spots) - 1, -1, -1) if spots[index].kind == AUTOMATIC), None)
+    if automatic is not None:
+        wanted.append((automatic, f"{rules.provider} itself marks the newest message"))
+    elif rules.caching == "marked" and "messages" in ends:
+        wanted.append((ends["messages"], "the newest message: the next request reads up to here"))
+    if automatic is None and (before := previous_end(spots, rules, sent)) is not None:
         wanted.append((before, "the previous request ended here: its entry is found however much is new"))
-    released = [index for index in able if spots[index].pace == Pace.RELEASE]
-    if released:
-        wanted.append((released[-1], "the released wording ends here: other projects share it"))
-    if tools:
-        wanted.append((tools[-1], "the tools end here: they stay when the system prompt changes"))
+    if "released" in ends:
+        wanted.append((ends["released"], "the released wording ends here: other projects share it"))
+    if "tools" in ends:
+        wanted.append((ends["tools"], "the tools end here: they stay when the system prompt changes"))
     return wanted
+
+
+def _ends(spots: list[Spot], rules: Rules) -> dict[str, int]:
+    """Return the last spots that may carry a mark: of the tools, of released and static text, of the messages."""
+    ends: dict[str, int] = {}
+    for index, spot in enumerate(spots):
+        if not _may_carry(spot, rules):
+            continue
+        if spot.message >= 0:
+            ends["messages"] = index
+        elif spot.kind == "tools":
+            ends["tools"] = index
+        elif spot.pace is not None and spot.pace is not Pace.TURN:
+            ends["static"] = index
+            if spot.pace is Pace.RELEASE:
+                ends["released"] = index
+    return ends
 
 
 def _beside_own(spots: list[Spot], rules: Rules, sent: int, own: list[int]) -> list[tuple[int, str]]:
     """Return the marks to add to the caller's own: the prefix, and an entry too far back for the caller's last mark."""
-    wanted = _prefix_end(spots, rules)
+    wanted = _prefix_end(_ends(spots, rules))
     talk = [index for index in own if spots[index].message >= 0]
-    before = _previous_end(spots, rules, sent)
+    before = previous_end(spots, rules, sent)
     new = spots[before + 1 : max(talk) + 1] if talk and before is not None else []
     positions = rules.positions(spot.kind for spot in new)
     if before is not None and positions and positions[-1] + 1 >= rules.lookback > 0:
@@ -143,22 +157,27 @@ def _beside_own(spots: list[Spot], rules: Rules, sent: int, own: list[int]) -> l
     return wanted
 
 
-def _previous_end(spots: list[Spot], rules: Rules, sent: int) -> int | None:
+def previous_end(spots: list[Spot], rules: Rules, sent: int) -> int | None:
     """Return the spot of the previous request's last cache entry, if a mark there can find it."""
-    before = [index for index, spot in enumerate(spots) if 0 <= spot.message < sent]
-    if rules.caching == "marked":  # its newest mark was there
-        before = [index for index in before if _may_carry(spots[index], rules)]
-    # With implicit caching the newest message has an entry anyway, and only a mark exactly at its end finds it.
-    return before[-1] if before and _may_carry(spots[before[-1]], rules) else None
+    for index in range(len(spots) - 1, -1, -1):
+        spot = spots[index]
+        if 0 <= spot.message < sent:
+            if _may_carry(spot, rules):
+                return index
+            if rules.caching != "marked":
+                # With implicit caching the newest message has an entry, and only a mark exactly at its end finds it.
+                return None
+            # Where only marks make entries, the previous request had its newest mark further back.
+    return None
 
 
-def _prefix_end(spots: list[Spot], rules: Rules) -> list[tuple[int, str]]:
+def _prefix_end(ends: dict[str, int]) -> list[tuple[int, str]]:
     """Return the end of the static prefix, if a mark may go there."""
-    able = [index for index, spot in enumerate(spots) if spot.message < 0 and _may_carry(spot, rules)]
-    if static := [index for index in able if spots[index].pace not in (None, Pace.TURN)]:
-        return [(static[-1], "the static prefix ends here")]
-    tools = [index for index in able if spots[index].kind == "tools"]
-    return [(tools[-1], "the tools end here, and no static text follows them")] if tools else []
+    if "static" in ends:
+        return [(ends["static"], "the static prefix ends here")]
+    if "tools" in ends:
+        return [(ends["tools"], "the tools end here, and no static text follows them")]
+    return []
 
 
 def _default(spot: Spot, options: Options) -> str:

@@ -18,11 +18,11 @@ from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, 
 from deepprompt.providers.draft import Draft
 from deepprompt.providers.facts import Facts, bundled_facts
 from deepprompt.providers.neutral import Message, Options, Outline, Payload, api_of
-from deepprompt.providers.readable import says_something, without_blank_texts
+from deepprompt.providers.readable import says_something
 from deepprompt.providers.rules import Rules, near_model, seconds
 from deepprompt.providers.spots import Settled, Tools
 from deepprompt.request.conversation import Conversation
-from deepprompt.request.marks import Mark, plan_marks
+from deepprompt.request.marks import Mark, plan_marks, previous_end
 from deepprompt.request.outline import not_a_prompt, read_prompt, with_messages
 from deepprompt.words import Lifetime, Marks, Target
 
@@ -95,7 +95,7 @@ def _caching(rules: Rules) -> str:
 class RequestBuilder:
     """Builds the requests for one conversation on one prompt, for one provider and model.
 
-    Messages before the last responses are settled: they are written once, without marks, and every later body shares
+    Messages before the last response are settled: they are written once, without marks, and every later body shares
     them. Read and send a body, but do not change it. With `strict`, a user's block that the provider does not take is
     refused; otherwise a sentence replaces it, with a note.
     """
@@ -118,6 +118,7 @@ class RequestBuilder:
         self._outline = read_prompt(prompt, tools, model, self._notes)
         self._settled = Settled()
         self._settled_messages = 0
+        self._new = 0
         self._tools = Tools()
 
     def build(self, options: Options, sent: int | None = None, size: int | None = None) -> Request:
@@ -128,32 +129,39 @@ class RequestBuilder:
         messages = self._window(size)
         return self._build(messages, options, _answered(messages) if sent is None else sent)
 
-    def _build(self, window: list[Message], options: Options, sent: int, settled: int = 0) -> Request:
-        """Return the request for the settled messages and a window; its first `settled` messages are settled now."""
-        notes = [*self._notes, *(note for message in window[settled:] for note in message.notes)]
+    def _build(self, window: list[Message], options: Options, sent: int, settled: int = 0, new: int = 0) -> Request:
+        """Return the request for the settled messages and a window; its first `settled` messages are settled now.
+
+        The notes are those of the messages from `new` on.
+        """
+        notes = [*self._notes, *_notes(window[settled:], new)]
         outline = self._outlined(window, _checked(options, self._to))
         _note_state(outline, notes)
-        draft = self._draft(notes, self._settled, window[settled].index if settled else 0)
+        if self._new != new:
+            self._new = new
+            self._settled.forget_notes()
+        draft = self._draft(notes, self._settled, window[settled].index if settled else 0, new)
+        draft.settling += _notes(window[:settled], new)
         body = cast(Payload, WRITERS[self._to](outline, draft))  # marks are put into it
         if settled:
-            draft.settle()
+            before = previous_end(draft.spots, self._rules, sent)
+            draft.settle(sent if before is None else draft.spots[before].message)
             self._settled_messages += settled
             self._outline = replace(outline, messages=())
-        _note_unused(outline.options, body, draft)
+        _note_unused(outline.options, body, self._rules, notes)
         marks = plan_marks(body, draft.spots, self._rules, options, sent, notes)
-        return _finished(self._to, body, draft, marks)
+        return _finished(self._to, body, draft, marks, [*self._settled.notes, *notes])
 
     def build_next(self, options: Options, sent: int, size: int | None = None) -> Request:
         """Return the same request as `build`, in time proportional to the messages since the previous request.
 
-        Messages on which no mark can go any more are settled. Only the others are written again next time.
+        It has the notes of those messages only.
         """
         if options.marks not in _GROWING:  # the caller's own marks may be in settled messages
             choices = ", ".join(map(repr, _GROWING))
             raise MessageError(f"in a conversation that grows, marks is one of {choices}, not {options.marks!r}")
         window = self._window(size)
-        settled = self._end_of_settled(window, sent or size or self._conversation.size)
-        return self._build(window, options, sent, settled)
+        return self._build(window, options, sent, self._end_of_settled(window), sent)
 
     def after_response(self, whole: Request, response: str, after: int, options: Options) -> Request:
         """Return a request of OpenAI's Responses with only the messages after a response that OpenAI has stored.
@@ -170,13 +178,14 @@ class RequestBuilder:
 
     def build_cached_content(self, ttl: str) -> Request:
         """Return the request that makes Gemini's cached content out of the prompt and the conversation."""
-        draft = self._draft([*self._notes, *(note for message in self._window() for note in message.notes)], Settled())
+        notes = [*self._notes, *_notes(self._window())]
+        draft = self._draft(notes, Settled())
         body = {**gemini.write_cached(self._outlined(self._window(), Options()), draft, ttl)}
-        return _finished(self._to, body, draft, [], self._rules.explicit_minimum)
+        return _finished(self._to, body, draft, [], notes, self._rules.explicit_minimum)
 
-    def _draft(self, notes: list[Note], settled: Settled, until: int = 0) -> Draft:
+    def _draft(self, notes: list[Note], settled: Settled, until: int = 0, new: int = 0) -> Draft:
         api, strict, tools = api_of(self._to), self._strict, self._tools
-        return Draft(self._rules, notes, api, settled, strict=strict, tools=tools, until=until)
+        return Draft(self._rules, notes, api, settled, strict=strict, tools=tools, until=until, new=new)
 
     def _window(self, size: int | None = None) -> list[Message]:
         """Return the messages that are not settled, of all or of the caller's first `size`."""
@@ -193,23 +202,21 @@ class RequestBuilder:
             return replace(self._outline, messages=tuple(messages), options=options)
         return replace(with_messages(self._outline, messages), options=options)
 
-    def _end_of_settled(self, window: list[Message], sent: int) -> int:
-        """Return how many messages can be settled: those before the last response on which no mark can go any more.
+    def _end_of_settled(self, window: list[Message]) -> int:
+        """Return how many messages can be settled: those before the last response, if a user's is among them.
 
-        It looks from the end, where that is decided.
+        Until a response follows, the user's last messages may become one with the next. System messages at the start
+        belong to the system prompt.
         """
         api = api_of(self._to)
-        backwards = (n for n in range(len(window) - 1, -1, -1) if says_something(window[n], api))
-        if next((n for n in backwards if _ends(window[n], sent, self._rules)), None) is None:
-            return 0
         after = 0
-        for number in backwards:
+        for number in range(len(window) - 1, -1, -1):
             message = window[number]
-            if message.role != "assistant" and after and window[after].role == "assistant":
-                # System messages at the start belong to the system prompt.
+            if message.role == "assistant":
+                after = number if says_something(message, api) else after
+            elif after and says_something(message, api):
                 users = (one for one in window[: number + 1] if one.role == "user" and says_something(one, api))
                 return after if self._settled.size or next(users, None) else 0
-            after = number
         return 0
 
 
@@ -300,9 +307,16 @@ def _builder(
     return builder
 
 
-def _finished(to: Target, body: Payload, draft: Draft, marks: list[Mark], minimum: int = 0) -> Request:
+def _notes(messages: Iterable[Message], new: int = 0) -> list[Note]:
+    """Return what was noted when the messages from `new` on were read."""
+    return [note for message in messages if message.index >= new for note in message.notes]
+
+
+def _finished(
+    to: Target, body: Payload, draft: Draft, marks: list[Mark], notes: list[Note], minimum: int = 0
+) -> Request:
     """Return a written body as a request, with notes if the model is unknown or the request too small to be cached."""
-    rules, notes = draft.rules, draft.notes
+    rules = draft.rules
     if not rules.known:
         detail = f"not in the facts of {rules.as_of}: built by the careful rules for any model; give your own as facts"
         if near := near_model(rules.model, rules.named):
@@ -328,13 +342,13 @@ def _note_state(outline: Outline, notes: list[Note]) -> None:
         notes.append(Note("pace", "the end of the system prompt", detail))
 
 
-def _note_unused(options: Options, body: Payload, draft: Draft) -> None:
+def _note_unused(options: Options, body: Payload, rules: Rules, notes: list[Note]) -> None:
     """Note options that the provider does not take."""
     if options.cache_key and "prompt_cache_key" not in body:
-        draft.notes.append(Note("cache", "cache_key", f"{draft.rules.provider} takes none: left out"))
+        notes.append(Note("cache", "cache_key", f"{rules.provider} takes none: left out"))
     if options.stream and "stream" not in body:
-        detail = f"{draft.rules.provider} streams by another method, which takes the same request"
-        draft.notes.append(Note("kept", "stream", detail))
+        detail = f"{rules.provider} streams by another method, which takes the same request"
+        notes.append(Note("kept", "stream", detail))
 
 
 def _rules_of(to: Target, model: str, facts: Facts | None) -> Rules:
@@ -370,11 +384,3 @@ def _answered(messages: Sequence[Message]) -> int:
     while end and messages[end - 1].role == "assistant":  # a response may be several messages
         end -= 1
     return messages[end - 1].index + 1 if end else 0
-
-
-def _ends(message: Message, sent: int, rules: Rules) -> bool:
-    """Whether the previous request may have ended with a message, with a mark on it if only marks are cached."""
-    carries = rules.caching != "marked" or any(
-        block.kind in rules.carriers for block in without_blank_texts(message.blocks)
-    )
-    return message.index < sent and message.role != "assistant" and carries

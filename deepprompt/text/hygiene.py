@@ -162,7 +162,7 @@ def shorten(text: str, limit: int) -> str:
 
 def is_blank(text: str) -> bool:
     """Whether a text is empty or only white space, as defined by Go."""
-    return not text.strip(BLANK)
+    return not text or (text[0] in BLANK and not text.strip(BLANK))
 
 
 def trim(text: str) -> str:

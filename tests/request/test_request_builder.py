@@ -249,17 +249,21 @@ def test_what_is_refused_is_refused_again() -> None:
     assert growing.size == 6
 
 
-def test_notes_are_those_of_the_window() -> None:
-    """What the prompt brings with it is said each time, what was settled is not said again."""
+def test_notes_are_those_of_new_messages() -> None:
+    """What the prompt brings with it is said each time; what was noted of a message, in the first request that has it.
+
+    A message that this first request settles is no exception, and the same request again has the same notes.
+    """
     prompt = Prompt((Part("rules", "Be\ud800 brief.", Pace.RELEASE, "test"), Part("now", "Noon.", Pace.TURN, "test")))
     growing = Growing(prompt, **OPUS)
     assert [note.source for note in growing.request().notes] == ["rules", "messages", "system[0]"]
     growing.extend([user("1\ud800"), assistant("2"), user("3")])
-    settled = growing.request(sent=1)
+    first, again = growing.request(), growing.request()
+    assert first == again
     growing.extend([assistant("4"), user("5")])
     later = growing.request(sent=3)
     said = Note("replaced", "messages[0]", "lone surrogates, by U+FFFD", 1)
-    assert (said in settled.notes, said in later.notes) == (True, False)
+    assert (said in first.notes, said in later.notes) == (True, False)
     assert "the end of the system prompt" in [note.source for note in later.notes]
 
 
@@ -315,11 +319,11 @@ def assert_written_a_few_times(monkeypatch: pytest.MonkeyPatch, to: Target, mode
         monkeypatch.setattr("deepprompt.providers.spots.json.dumps", dumps)
         sent = growing.size
         growing.extend([assistant("Done.")])
-    assert max(written.values()) <= 3
+    assert max(written.values()) <= 2
     assert len([text for text in tools if "Runs a command." in text]) == 1
 
 
 @pytest.mark.parametrize("to", TARGETS)
-def test_a_message_is_written_at_most_three_times_and_tools_once(to: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long the conversation is: when it is new, when it ends the previous request, when it is settled."""
+def test_a_message_is_written_at_most_twice_and_tools_once(to: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the conversation is: when it is new, and when it is settled."""
     assert_written_a_few_times(monkeypatch, to, MODELS[to][0].name)
