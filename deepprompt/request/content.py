@@ -75,13 +75,14 @@ def read_message(message: Mapping[str, object], index: int) -> Message:
     try:
         if not isinstance(message, (dict, Mapping)):
             raise MessageError(f"a message is a mapping with a role and content, not {type(message).__name__}", place)
-        is_item = responses.is_item(message)
+        usual = message.keys() <= _USUAL_FIELDS
+        is_item = not usual and responses.is_item(message)
         if is_item:
             role, blocks = _item(plain(responses.bare_item(message), place, notes), index, notes)
         elif reader := _reader(message):
             role, blocks = reader(json.loads(as_json(message, place, notes, as_wire)), index)
         else:
-            role, blocks = _read(message, place, notes)
+            role, blocks = _read(message, place, notes, usual)
     except RecursionError:
         raise MessageError("nested too deeply", place) from None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -91,7 +92,7 @@ def read_message(message: Mapping[str, object], index: int) -> Message:
     if len(blocks) > 1:  # providers want tool results before anything else in a message
         blocks.sort(key=lambda block: not isinstance(block, ToolResult))
     paused = role == "assistant" and anthropic.is_paused(message, blocks)
-    name = "" if role == "assistant" or is_item else _name(message, place, notes)
+    name = "" if usual or is_item or role == "assistant" else _name(message, place, notes)
     return Message(role, tuple(blocks), index, tuple(notes), is_item, paused, name)
 
 
@@ -126,7 +127,8 @@ def _item(item: Payload, index: int, notes: list[Note]) -> tuple[Role, list[Bloc
     return "user", [ToolResult(required(item, "call_id", place), inner, own=Native(item, api="openai-responses"))]
 
 
-def _read(message: Mapping[str, object], place: str, notes: list[Note]) -> tuple[Role, list[Block]]:
+def _read(message: Mapping[str, object], place: str, notes: list[Note], usual: bool) -> tuple[Role, list[Block]]:
+    """Return the role and the blocks of a message, which has no field but the usual ones if it is `usual`."""
     given = message.get("role")
     if given is None:
         raise MessageError(f"no role; its fields are {_fields(message)}, and the roles are {', '.join(ROLES)}", place)
@@ -145,7 +147,7 @@ def _read(message: Mapping[str, object], place: str, notes: list[Note]) -> tuple
             raise MessageError("a tool message needs the tool_call_id of its call", place)
         call_id = scrub(call_id, place, notes)
         blocks = [ToolResult(call_id, result_content(blocks, place), mark=last_mark(blocks))]
-    if message.keys() <= _USUAL_FIELDS:
+    if usual:
         return role, blocks + _calls(message.get("tool_calls") if said else None, place, notes)
     if said is not None:
         blocks = [*_reasoning(message, place, notes), *blocks]

@@ -7,7 +7,6 @@ among those that may carry a mark. It never changes a text, and knows a provider
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import get_args
 
 from deepprompt.errors import MessageError
@@ -203,8 +202,12 @@ def _listed(
     spots: list[Spot], reasons: dict[int, str], lifetimes: dict[int, str], rules: Rules, notes: list[Note]
 ) -> list[Mark]:
     """Return the marks, and note those that cover too few tokens to be cached."""
-    sizes = list(accumulate([spot.tokens for spot in spots]))
-    marks = [Mark(spots[index].place, reasons[index], lifetimes[index], sizes[index]) for index in sorted(reasons)]
+    marks: list[Mark] = []
+    tokens = 0
+    for index, spot in enumerate(spots):
+        tokens += spot.tokens
+        if index in reasons:
+            marks.append(Mark(spot.place, reasons[index], lifetimes[index], tokens))
     if small := [mark for mark in marks if mark.tokens < rules.minimum]:
         last = small[-1]
         detail = f"about {last.tokens:,} tokens up to here; {rules.label} caches nothing below {rules.minimum:,}"

@@ -146,8 +146,9 @@ class RequestBuilder:
         if settled:
             before = previous_end(draft.spots, self._rules, sent)
             draft.settle(sent if before is None else draft.spots[before].message)
+            if not self._settled_messages:
+                self._outline = replace(outline, messages=())  # with the system messages at the start
             self._settled_messages += settled
-            self._outline = replace(outline, messages=())
         _note_unused(outline.options, body, self._rules, notes)
         marks = plan_marks(body, draft.spots, self._rules, options, sent, notes)
         return _finished(self._to, body, draft, marks, [*self._settled.notes, *notes])

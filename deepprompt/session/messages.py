@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from deepprompt.errors import MessageError
 from deepprompt.providers.neutral import Payload
 from deepprompt.providers.responses import as_message, is_answer, is_item
 from deepprompt.request.content import is_wire_form
 from deepprompt.request.typed_block import as_wire
-from deepprompt.text.hygiene import scrub
+from deepprompt.text.hygiene import is_blank, scrub
 from deepprompt.tokens import estimate_tokens
 from deepprompt.tools import as_dict, why_not_json
 
@@ -21,6 +22,20 @@ from deepprompt.tools import as_dict, why_not_json
 def plain_messages(given: object) -> list[Payload]:
     """Return a copy of what a caller appends as messages of plain JSON values, spelled as on the wire."""
     return copied(as_messages(given))
+
+
+def users_messages(given: object) -> list[Payload]:
+    """Return a user's message as plain JSON values: a text, a list of blocks, or a whole message."""
+    if isinstance(given, str):
+        if is_blank(given):
+            raise MessageError("a user's message has text, and this one is blank; update() sends only what changed")
+        return [{"role": "user", "content": scrub("".join([given]))}]  # of a subclass of str, only the text
+    if isinstance(given, Sequence) and not isinstance(given, bytes):
+        given = {"role": "user", "content": given}
+    own = plain_messages(given)
+    if own[0].get("role") != "user":
+        raise MessageError(f"the role of a user's message is user, not {own[0].get('role')!r}; append() takes any")
+    return own
 
 
 def as_messages(given: object) -> list[Mapping[str, object]]:
@@ -39,12 +54,32 @@ def as_messages(given: object) -> list[Mapping[str, object]]:
     return [_as_message(answer)]
 
 
-def copied(messages: Sequence[Mapping[str, object]]) -> list[Payload]:
-    """Return a copy of messages as plain JSON values. All go through JSON at once, which is fastest."""
-    if any(is_wire_form(message) for message in messages):
-        return [json.loads(plain_json(one, as_wire if is_wire_form(one) else _as_dict)) for one in messages]
-    plain: list[Payload] = json.loads(plain_json(messages))
+def copied(messages: Iterable[Mapping[str, object]]) -> list[Payload]:
+    """Return a copy of messages as plain JSON values."""
+    return [_copied_message(message) for message in messages]
+
+
+def _copied_message(message: Mapping[str, object]) -> Payload:
+    default = as_wire if is_wire_form(message) else None
+    try:
+        plain: Payload = _copied(message, default)
+    except RecursionError:  # JSON says why: it refers to itself, or is nested too deeply
+        plain = json.loads(plain_json(message, default))
     return plain
+
+
+def _copied(value: object, default: Callable[[object], object] | None) -> Any:
+    """Return a copy of a value as JSON would give it back; only what is not plain yet goes through JSON."""
+    if type(value) is dict:
+        copy = {}
+        for key, item in value.items():
+            if type(key) is not str or not key.isascii():
+                return json.loads(plain_json(value, default))
+            copy[key] = item if type(item) is str and item.isascii() else _copied(item, default)
+        return copy
+    if type(value) is list:
+        return [_copied(item, default) for item in value]
+    return value if value is None or type(value) is bool else json.loads(plain_json(value, default))
 
 
 def from_sdk(value: object) -> object:

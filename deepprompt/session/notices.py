@@ -53,6 +53,9 @@ class _News:
     parts: dict[str, str | None] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
 
+    def __bool__(self) -> bool:
+        return bool(self.context or self.parts or self.tools)
+
     def add(self, news: _News) -> None:
         """Take in what was sent later."""
         self.context |= news.context
@@ -103,10 +106,12 @@ class Notices:
     @property
     def changes(self) -> tuple[Change, ...]:
         """The changes of parts and tools that the next message sends."""
-        return self._changes(self._news.parts, self._news.tools)
+        return self._changes(self._news.parts, self._news.tools) if self._news else ()
 
     def text(self, *, native: bool = False) -> str:
         """Return the text of all pending notices, "" if there are none. With `native`, `tool_changes` has the tools."""
+        if not self._news:
+            return ""
         blocks = [self._part_notice(change) for change in self._changes(self._news.parts, {})]
         names: dict[tuple[ChangeKind, str], list[str]] = {}
         for name, state in self._news.tools.items():
@@ -155,7 +160,7 @@ class Notices:
 
     def mark_sent(self, at: int, tools_at: int | None = None) -> None:
         """Mark every pending notice as sent, by the message of that number; those of tools perhaps by another one."""
-        if self._news != _News():
+        if self._news:
             self._sent.append((at, self._news))
             if tools_at is not None:
                 self._sent[-1:] = [(at, replace(self._news, tools={})), (tools_at, _News(tools=self._news.tools))]

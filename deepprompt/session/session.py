@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from deepprompt.catalog import bundled
-from deepprompt.errors import DeepPromptError, MessageError, SessionError
+from deepprompt.errors import DeepPromptError, SessionError
 from deepprompt.prompt import Note, Prompt, read_part, write_part
 from deepprompt.providers.facts import Facts
 from deepprompt.providers.neutral import Options, Payload
@@ -31,6 +31,7 @@ from deepprompt.session.messages import (
     plain_messages,
     response_id,
     tokens_of,
+    users_messages,
 )
 from deepprompt.session.notices import Change, summary_text
 from deepprompt.session.prefix import as_prompt, comparable, frozen, prefix_tokens, same, shared
@@ -38,7 +39,6 @@ from deepprompt.session.record import Recorded, Verdict, judge, on_first
 from deepprompt.session.route import Route
 from deepprompt.session.saved import FORMAT, pack, read_file, unpack, write_file
 from deepprompt.text.display import display
-from deepprompt.text.hygiene import is_blank
 from deepprompt.tools import Fingerprint, fingerprint
 from deepprompt.words import Lifetime, Marks, OnChange, Target
 
@@ -126,13 +126,7 @@ class Session:
         If you leave it out, the session assumes that nothing has changed since the last one. Changes in the project's
         state, after the boundary, are sent too and not returned.
         """
-        if isinstance(message, str) and is_blank(message):
-            raise MessageError("a user's message has text, and this one is blank; update() sends only what changed")
-        if isinstance(message, str) or (isinstance(message, Sequence) and not isinstance(message, bytes)):
-            message = {"role": "user", "content": message}
-        own = plain_messages(message)
-        if own[0].get("role") != "user":
-            raise MessageError(f"the role of a user's message is user, not {own[0].get('role')!r}; append() takes any")
+        own = users_messages(message)
         with self._alone:
             return self._take(own, prompt)
 
