@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -508,3 +509,11 @@ class TestSurroundings:
         ran = subprocess.run([*COMMAND, "build"], cwd=tmp_path, env={}, capture_output=True)
         assert (ran.returncode, ran.stderr) == (0, b"")
         assert b"\n- shell: unknown\n" in ran.stdout
+
+
+def test_a_host_keeps_its_garbage_collector(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only a process that is nothing but the command collects less; who calls `main` with arguments is a host."""
+    before = gc.get_threshold(), gc.get_freeze_count()
+    assert main(["build", "--no-git", "--no-project"]) == 0
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before
+    assert capsys.readouterr().out
