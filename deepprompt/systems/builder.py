@@ -22,7 +22,7 @@ from deepprompt.prompt import (
 )
 from deepprompt.sources.project import ProjectContext
 from deepprompt.systems.compose import prefix
-from deepprompt.systems.context import refuse_project, render_sections
+from deepprompt.systems.context import refuse_project, render_project_context, render_sections
 from deepprompt.systems.inputs import Inputs
 from deepprompt.systems.presets import load_preset
 from deepprompt.text.disarm import escape_boundary, escape_roles
@@ -135,8 +135,7 @@ class SystemPromptBuilder:
         known, text = self._built
         if known is not project:
             self._built = _NOTHING  # before the new text is made: its memory is at hand then, and in the cache
-            first, second, third = render_sections(project)
-            text = f"{self._prefix}{first}{second}{third}"
+            text = self._prefix + render_project_context(project)
             if type(project) is ProjectContext:  # frozen: as long as it is the same one, so is the prompt
                 self._built = (project, text)
         return text
@@ -149,8 +148,7 @@ class SystemPromptBuilder:
         known, suffix = self._suffix
         if known is not project:
             self._suffix = _NOTHING
-            first, second, third = render_sections(project)
-            suffix = f"{first}{second}{third}"
+            suffix = render_project_context(project)
             if type(project) is ProjectContext:
                 self._suffix = (project, suffix)
         return self._prefix, suffix

@@ -29,27 +29,32 @@ class _NotKeptError(Exception):
 
 def render_project_context(project: ProjectContext) -> str:
     """Return the project, git status and git diff sections as one text."""
-    return "".join(render_sections(project))
+    try:
+        return _all_sections(*_short_fields(project), project.git_status, project.git_diff)
+    except _NotKeptError:
+        return "".join(render_sections(project))
+    except (AttributeError, TypeError):  # checked only now, because this runs every turn
+        refuse_project(project)
+        raise
 
 
 def render_sections(project: ProjectContext, notes: list[Note] | None = None) -> tuple[str, str, str]:
     """Return the project, git status and git diff sections, each starting with the newline that separates it."""
     try:
-        short = (
-            project.cwd, project.current_date, project.os_name, project.os_version, project.shell, project.active_branch
-        )  # fmt: skip
-        status, diff = project.git_status, project.git_diff
-        try:
-            return _project_section(*short), _status_section(status), _diff_section(diff)
-        except _NotKeptError:
-            return (
-                _rendered(_project_section, short, notes),
-                _rendered(_status_section, (status,), notes),
-                _rendered(_diff_section, (diff,), notes),
-            )
-    except (AttributeError, TypeError):  # checked only now, because this runs every turn
+        return (
+            _rendered(_project_section, _short_fields(project), notes),
+            _rendered(_status_section, (project.git_status,), notes),
+            _rendered(_diff_section, (project.git_diff,), notes),
+        )
+    except (AttributeError, TypeError):
         refuse_project(project)
         raise
+
+
+def _short_fields(project: ProjectContext) -> tuple[str, str, str, str, str, str]:
+    return (
+        project.cwd, project.current_date, project.os_name, project.os_version, project.shell, project.active_branch
+    )  # fmt: skip
 
 
 def refuse_project(project: object) -> None:
@@ -65,7 +70,7 @@ def refuse_project(project: object) -> None:
 
 def forget() -> None:
     """Clear the caches of sections."""
-    for section in (_project_section, _status_section, _diff_section):
+    for section in (_all_sections, _project_section, _status_section, _diff_section):
         section.cache_clear()
 
 
@@ -79,6 +84,15 @@ def _rendered(section: Callable[..., str], texts: tuple[str, ...], notes: list[N
 
 
 # Most sections are the same in the next turn, and looking for keys takes longer than everything else here.
+@lru_cache(maxsize=64)
+def _all_sections(
+    cwd: str, date: str, system: str, version: str, shell: str, branch: str, status: str, diff: str
+) -> str:
+    if len(status) > _MOST_KEPT or len(diff) > _MOST_KEPT:
+        raise _NotKeptError("", [])
+    return _project_section(cwd, date, system, version, shell, branch) + _status_section(status) + _diff_section(diff)
+
+
 @lru_cache(maxsize=64)
 def _project_section(cwd: str, date: str, system: str, version: str, shell: str, branch: str) -> str:
     if system and version:
