@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ours = arguments is None  # the whole process
     if ours:
         gc.set_threshold(_LITTLE)
+        argparse._ = str  # type: ignore[attr-defined] # no search for translations, by `locale`: our words are English
     try:
         try:
             return _run(list(sys.argv[1:] if arguments is None else arguments))
