@@ -1,6 +1,6 @@
-"""How cost grows: with the parts of a prompt, the messages of a session, the skills of a project, a hostile text.
+"""How cost grows: with parts of a prompt, messages, skills, instruction files, sessions of a report, a hostile text.
 
-The ratio is the time for one part, message, skill or character over that in the line before, or in a text of half the
+The ratio is the time for one of them over that in the line before, or for one character over that in a text of half the
 length; 1 is linear growth. It is the processor's time, because nothing is timed beside it that the same noise would
 hit.
 """
@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.builds import SENTENCE, example_project
+from benchmarks.fleet_logs import TURNS, write_logs
 from benchmarks.measure import Row, Settings, shown
-from deepprompt import Part, Session, SystemPromptBuilder, load_skills
+from deepprompt import Part, Session, SystemPromptBuilder, load_skills, plan_instructions, report
 from deepprompt.prompt import Note, Pace
 from deepprompt.systems.tagged import TAGS
 from deepprompt.text.disarm import escape_boundary, escape_tags
@@ -46,7 +47,7 @@ REPEATED = {
 
 
 def rows(settings: Settings) -> Iterator[Row]:
-    """Measure parts, messages, skills and texts."""
+    """Measure everything that there may be much of."""
     runs = 3 if settings.quick else 7
     yield from _grown("parts", {count: _parts(count) for count in (1, 10, 100, 1_000)}, runs * 3)
     yield from _grown(
@@ -59,6 +60,9 @@ def rows(settings: Settings) -> Iterator[Row]:
             count: _skills(Path(folder), count) for count in (10, 100, 1_000, 10_000)[: 2 if settings.quick else 4]
         }
         yield from _grown("skills", works, 3)
+        counts = (10, 100, 1_000)[: 2 if settings.quick else 3]
+        yield from _grown("instruction files", {count: _files(Path(folder), count) for count in counts}, 3)
+        yield from _grown("sessions in a report", {count: _sessions(Path(folder), count) for count in counts}, 3)
     size = 1 << (12 if settings.quick else 16)
     for name, unit in REPEATED.items():
         half, whole = (_median(_text(unit * (length // len(unit))), runs) for length in (size, 2 * size))
@@ -122,3 +126,18 @@ def _skills(folder: Path, count: int) -> Work:
         place.mkdir(parents=True)
         (place / "SKILL.md").write_text(f"---\nname: skill-{number}\ndescription: Does {number}\n---\n{SENTENCE}\n")
     return lambda: load_skills(root).index_text()
+
+
+def _files(folder: Path, count: int) -> Work:
+    root = folder / f"rules-{count}"
+    for name in (".git/HEAD", *(f".claude/rules/rule-{number}.md" for number in range(count))):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(SENTENCE)
+    return lambda: plan_instructions(root, profile="claude-code")
+
+
+def _sessions(folder: Path, count: int) -> Work:
+    logs = folder / f"logs-{count}"
+    write_logs(logs, count * TURNS, 1)
+    return lambda: report(logs)
