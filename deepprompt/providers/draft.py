@@ -111,9 +111,9 @@ class Draft:
         """
         self.settled.messages += self._messages[self._start : self._end]
         self.settled.size = self._until
-        spots = [spot for spot in self.spots if 0 <= spot.message < self._until]
-        self.settled.spots = [spot for spot in spots if spot.message >= first]
-        self.settled.tokens = sum([spot.tokens for spot in spots if spot.message < first])
+        first = min(first, self._until)
+        self.settled.spots = [spot for spot in self.spots if first <= spot.message < self._until]
+        self.settled.tokens = sum([spot.tokens for spot in self.spots if 0 <= spot.message < first])
         self.settled.notes += self.settling
         self.settled.betas |= self.betas
         self.settled.called |= self.called

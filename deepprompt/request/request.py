@@ -134,7 +134,7 @@ class RequestBuilder:
 
         The notes are those of the messages from `new` on.
         """
-        notes = [*self._notes, *_notes(window[settled:], new)]
+        notes = self._notes + _notes(window[settled:], new)
         outline = self._outlined(window, _checked(options, self._to))
         _note_state(outline, notes)
         if self._new != new:
@@ -199,9 +199,10 @@ class RequestBuilder:
         return messages[self._settled_messages : end]
 
     def _outlined(self, messages: list[Message], options: Options) -> Outline:
-        if self._settled.size:
-            return replace(self._outline, messages=tuple(messages), options=options)
-        return replace(with_messages(self._outline, messages), options=options)
+        if not self._settled.size:
+            return replace(with_messages(self._outline, messages), options=options)
+        outline = self._outline
+        return Outline(outline.system, outline.tools, tuple(messages), outline.model, options)
 
     def _end_of_settled(self, window: list[Message]) -> int:
         """Return how many messages can be settled: those before the last response, if a user's is among them.
