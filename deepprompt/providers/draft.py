@@ -55,6 +55,7 @@ class Draft:
         tools: Tools | None = None,
         until: int = 0,
         new: int = 0,
+        since: int = 0,
     ) -> None:
         self.rules = rules
         self.notes = notes
@@ -67,9 +68,8 @@ class Draft:
         self.betas = {*settled.betas}
         self.called: set[str] = set()
         # The caller's messages before `until` are settled by this request. Those before `new` were in an earlier one,
-        # and so were their notes. If none was, no mark goes on a settled one: only their tokens are of interest.
-        self._until, self._new = until, new
-        self._unmarked = 0 if new else until
+        # and so were their notes. No mark goes on a message before `since`: only their tokens are of interest.
+        self._until, self._new, self._since = until, new, since
         self._tokens = 0
         self.settling: list[Note] = []
         """The notes of new messages that are settled by this request."""
@@ -97,10 +97,11 @@ class Draft:
     def each(self, messages: Sequence[Message]) -> Iterator[Message]:
         """Yield the messages to write, one by one, and remember where those end that are settled by this request."""
         for message in messages:
+            if self._tokens and message.index >= self._since:
+                self.spots.append(Spot((), "settled", self._tokens, message=0))
+                self._tokens = 0
             if self._until and self._end is None and message.index >= self._until:
                 self._end = len(self._messages)
-                if self._tokens:
-                    self.spots.append(Spot((), "settled", self._tokens, message=0))
             self.at(message)
             yield message
 
@@ -130,7 +131,7 @@ class Draft:
     def spot(self, path: Path, block: Block, message: Message, put: Put | None = None) -> None:
         """Record the end of a block of a message, where `put` puts a mark."""
         tokens = tokens_of(block)
-        if message.index < self._unmarked:
+        if message.index < self._since:
             self._tokens += tokens
         else:
             asked = block.mark if message.index >= self._new else None

@@ -18,7 +18,7 @@ from deepprompt.providers import TARGETS, anthropic, bedrock, deepseek, gemini, 
 from deepprompt.providers.draft import Draft
 from deepprompt.providers.facts import Facts, bundled_facts
 from deepprompt.providers.neutral import Message, Options, Outline, Payload, api_of
-from deepprompt.providers.readable import says_something
+from deepprompt.providers.readable import says_something, without_blank_texts
 from deepprompt.providers.rules import Rules, near_model, seconds
 from deepprompt.providers.spots import Settled, Tools
 from deepprompt.request.conversation import Conversation
@@ -140,7 +140,10 @@ class RequestBuilder:
         if self._new != new:
             self._new = new
             self._settled.forget_notes()
-        draft = self._draft(notes, self._settled, window[settled].index if settled else 0, new)
+        until = window[settled].index if settled else 0
+        # Of messages that no request had yet, only the last that carries a mark is of interest to the next one.
+        since = 0 if new else min(until, next((one.index for one in reversed(window) if _carries(one, self._rules)), 0))
+        draft = self._draft(notes, self._settled, until, new, since)
         draft.settling += _notes(window[:settled], new)
         body = cast(Payload, WRITERS[self._to](outline, draft))  # marks are put into it
         if settled:
@@ -184,9 +187,9 @@ class RequestBuilder:
         body = {**gemini.write_cached(self._outlined(self._window(), Options()), draft, ttl)}
         return _finished(self._to, body, draft, [], notes, self._rules.explicit_minimum)
 
-    def _draft(self, notes: list[Note], settled: Settled, until: int = 0, new: int = 0) -> Draft:
+    def _draft(self, notes: list[Note], settled: Settled, until: int = 0, new: int = 0, since: int = 0) -> Draft:
         api, strict, tools = api_of(self._to), self._strict, self._tools
-        return Draft(self._rules, notes, api, settled, strict=strict, tools=tools, until=until, new=new)
+        return Draft(self._rules, notes, api, settled, strict=strict, tools=tools, until=until, new=new, since=since)
 
     def _window(self, size: int | None = None) -> list[Message]:
         """Return the messages that are not settled, of all or of the caller's first `size`."""
@@ -386,3 +389,10 @@ def _answered(messages: Sequence[Message]) -> int:
     while end and messages[end - 1].role == "assistant":  # a response may be several messages
         end -= 1
     return messages[end - 1].index + 1 if end else 0
+
+
+def _carries(message: Message, rules: Rules) -> bool:
+    """Whether the mark of a request that ends with a message can go on it, if only marks are cached."""
+    return message.role != "assistant" and (
+        rules.caching != "marked" or any(block.kind in rules.carriers for block in without_blank_texts(message.blocks))
+    )

@@ -136,6 +136,17 @@ def grow(
     return kept
 
 
+def test_a_first_request_may_end_with_what_carries_no_mark() -> None:
+    """Nova marks no tool results: the next request finds the mark before them, although that message is settled."""
+    now = iter([False, False, False, True, False])
+    messages = [user("1"), *call("a"), *call("b")]
+    first, second = grow(
+        replace(RULES, tools=(BASH,)), messages, "bedrock", "amazon.nova-pro-v1:0", {}, lambda: next(now)
+    )
+    assert [mark.place for mark in first.marks] == [mark.place for mark in second.marks]
+    assert "messages[0].content[0]" in [mark.place for mark in first.marks]
+
+
 # Conversations in which what was settled could be taken for something else, for each provider.
 TRICKY: dict[str, list[Message]] = {
     "ids that start again": [user("1"), *call("call_0"), *call("call_0"), *call("call_0"), assistant("2"), user("3")],
