@@ -22,7 +22,9 @@ def rows(settings: Settings) -> Iterator[Row]:
     # As a user's machine has it: else every run of the tests compiles all of them again.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before, begin = _children(), time.perf_counter()
-    subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"the tests failed:\n{done.stdout[-4000:]}")
     minutes, wall = (_children() - before) / 60, (time.perf_counter() - begin) / 60
     name = "tests of text/" if tests else "the whole test suite"
     note = f"{wall:.1f} minutes on the clock, two processes"
