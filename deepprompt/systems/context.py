@@ -30,7 +30,10 @@ class _NotKeptError(Exception):
 def render_project_context(project: ProjectContext) -> str:
     """Return the project, git status and git diff sections as one text."""
     try:
-        return _all_sections(*_short_fields(project), project.git_status, project.git_diff)
+        return _all_sections(
+            project.cwd, project.current_date, project.os_name, project.os_version, project.shell,
+            project.active_branch, project.git_status, project.git_diff,
+        )  # fmt: skip
     except _NotKeptError:
         return "".join(render_sections(project))
     except (AttributeError, TypeError):  # checked only now, because this runs every turn
@@ -41,20 +44,17 @@ def render_project_context(project: ProjectContext) -> str:
 def render_sections(project: ProjectContext, notes: list[Note] | None = None) -> tuple[str, str, str]:
     """Return the project, git status and git diff sections, each starting with the newline that separates it."""
     try:
+        short = (
+            project.cwd, project.current_date, project.os_name, project.os_version, project.shell, project.active_branch
+        )  # fmt: skip
         return (
-            _rendered(_project_section, _short_fields(project), notes),
+            _rendered(_project_section, short, notes),
             _rendered(_status_section, (project.git_status,), notes),
             _rendered(_diff_section, (project.git_diff,), notes),
         )
     except (AttributeError, TypeError):
         refuse_project(project)
         raise
-
-
-def _short_fields(project: ProjectContext) -> tuple[str, str, str, str, str, str]:
-    return (
-        project.cwd, project.current_date, project.os_name, project.os_version, project.shell, project.active_branch
-    )  # fmt: skip
 
 
 def refuse_project(project: object) -> None:
