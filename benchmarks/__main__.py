@@ -13,11 +13,9 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from importlib import import_module
 
-from benchmarks.measure import Row, Settings
+from benchmarks.measure import Row, Settings, measured
 from benchmarks.rivals import versions
 
 MODULES = {
@@ -33,7 +31,7 @@ MODULES = {
     "engines": "large logs on one process, two, and Ray",
     "linting": "lint of instructions and request bodies, beside a bare scan and ruff",
     "checking": "deepprompt check, a perturbation test, blame and simulation",
-    "growth": "how cost grows with parts, messages, skills and hostile text",
+    "growth": "how cost grows with parts, messages, skills, files, sessions and hostile text",
 }
 LONG = {"suite": "the processor time of the whole test suite"}
 """Groups that take minutes: only `--only` measures them."""
@@ -64,9 +62,9 @@ def main(arguments: list[str] | None = None) -> int:
         print("rivals:", ", ".join(f"{name} {version}" for name, version in versions().items()) or "none installed")
     report: dict[str, list[dict[str, object]]] = {}
     for name in options.only or MODULES:
-        rows: Iterator[Row] = import_module(f"benchmarks.{name}").rows(settings)
+        begin = time.perf_counter()
+        rows = measured(name, settings)
         if options.json:
-            begin = time.perf_counter()
             report[name] = [dataclasses.asdict(row) | {"verdict": row.verdict} for row in rows]
             print(f"{name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
         else:

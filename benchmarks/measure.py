@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from importlib import import_module
+from multiprocessing import get_context
 
 LEAST_SECONDS = 0.0003  # a sample shorter than this says more about the clock than about the work
 
@@ -55,6 +58,17 @@ class Sample:
 
     seconds: float
     ratio: float
+
+
+def measured(group: str, settings: Settings) -> list[Row]:
+    """Measure a group in a process of its own, so that it does not pay for what another one left in memory."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(_rows, group, settings).result()
+
+
+def _rows(group: str, settings: Settings) -> list[Row]:
+    rows: Iterable[Row] = import_module(f"benchmarks.{group}").rows(settings)
+    return list(rows)
 
 
 def compare(works: Mapping[str, Work], rounds: int, *, least: float = LEAST_SECONDS) -> dict[str, Sample]:
