@@ -73,7 +73,7 @@ def read_message(message: Mapping[str, object], index: int) -> Message:
     notes: list[Note] = []
     place = f"messages[{index}]"
     try:
-        if not isinstance(message, (dict, Mapping)):
+        if not isinstance(message, (dict, Mapping)):  # dict first: an abstract class is three times as slow to ask
             raise MessageError(f"a message is a mapping with a role and content, not {type(message).__name__}", place)
         usual = message.keys() <= _USUAL_FIELDS
         is_item = not usual and responses.is_item(message)

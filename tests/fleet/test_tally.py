@@ -30,7 +30,7 @@ turns = st.lists(st.builds(Turn, st.just(0.0), names, numbers, numbers, numbers)
 rows = st.builds(
     Row, names, names, names, st.floats(0, 1e9), st.just(1e9), st.uuids().map(str), counts, numbers, turns, numbers
 )
-# Made once: to make a strategy anew for each draw takes longer than to draw from it.
+# Made once: making a strategy for each draw takes longer than drawing from it.
 many = st.lists(rows, max_size=4)
 unread = st.lists(st.builds(Unread, names, names), max_size=4)
 pairs = st.lists(st.tuples(names, names), max_size=3)

@@ -3,7 +3,7 @@
 A conversation is a list of turns. The messages of its first turns, up to any of them, are a request that could have
 been sent: they end with what a model answers, and the next turn starts with that answer.
 
-Strategies are kept where they can be: to make one anew for each draw takes longer than to draw from it.
+Strategies are kept where they can be: making one for each draw takes longer than drawing from it.
 """
 
 from __future__ import annotations

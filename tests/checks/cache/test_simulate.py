@@ -162,7 +162,7 @@ def segments(draw: st.DrawFn) -> Segment:
     return Segment("here", kind, role, draw(TEXTS), None, draw(st.booleans()))
 
 
-# Made once: to make a strategy anew for each draw takes longer than to draw from it.
+# Made once: making a strategy for each draw takes longer than drawing from it.
 MORE = st.lists(segments(), max_size=4)
 LIFETIMES = st.lists(st.sampled_from(["", "1h"]), min_size=3, max_size=3)
 GAPS = st.sampled_from([0, 1, 250, 2000, 90000])

@@ -182,7 +182,7 @@ def test_no_other_descriptor_is_inherited(listed: bool, monkeypatch: pytest.Monk
         os.close(other)
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="which signals a process ignores is told by Linux")
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="only Linux shows which signals a process ignores")
 def test_signals_that_python_ignores() -> None:
     """A program ends when nobody reads what it writes, as it would in a shell."""
     assert signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN

@@ -1,4 +1,4 @@
-"""Commands in processes of their own that are forked: starting Python anew for hundreds of them would take minutes.
+"""Commands in processes of their own, which are forked: starting Python for hundreds of them would take minutes.
 
 They are forked not from the process that runs the tests, whose memory is large by then, but from a small one that has
 imported our package and nothing else. It is this file as a program: it reads an order a line, and answers each with
